@@ -43,12 +43,14 @@ class Activation {
 public:
   explicit Activation(const Layer &layer);
   double operator()(double element) const;
+  /// The bounds of a clamp, if it begins with one; else null.
+  DenseF32ArrayAttr getClamp() const;
 
 private:
   SmallVector<Operation *> ops;
 };
 
-/// The errors of a layer, float minus reference: sums of channels.
+/// The errors of a layer, float minus reference: sums of channels, clamped or not.
 class SampleErrors {
 public:
   /// `sums`: of the layer's tap of sums, with the samples apart.
@@ -79,6 +81,8 @@ private:
   size_t numKept;                           ///< values of a channel in one sample
   double count;                             ///< elements of a channel in one sample
   std::vector<SmallVector<double, 0>> sums; ///< by sample and channel
+  /// By channel: the part of its elements that a clamp behind it lets through.
+  SmallVector<double, 0> shares;
 };
 } // namespace
 
@@ -101,22 +105,52 @@ double Activation::operator()(double element) const {
   return element;
 }
 
+DenseF32ArrayAttr Activation::getClamp() const {
+  Operation *first = ops.empty() ? nullptr : ops.front();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (isa_and_nonnull<nn::ReluOp>(first))
+    return DenseF32ArrayAttr::get(first->getContext(), {0, kInfinity});
+  auto clip = dyn_cast_if_present<nn::ClipOp>(first);
+  if (!clip || !(clip.getMin() < clip.getMax()))
+    return {};
+  return DenseF32ArrayAttr::get(first->getContext(),
+                                {clip.getMin().convertToFloat(), clip.getMax().convertToFloat()});
+}
+
 template <typename T> static ArrayRef<T> getArray(const TapStatistics &statistics) {
   return {reinterpret_cast<const T *>(statistics.data()), statistics.size() / sizeof(T)};
 }
 
+/// How many elements of each channel lie between the bounds of a clamp, in all samples.
+static SmallVector<double, 0> countBetween(ArrayRef<TapStatistics> samples, size_t numChannels) {
+  SmallVector<double, 0> counts(numChannels, 0.0);
+  for (const TapStatistics &sample : samples)
+    for (auto [count, number] :
+         llvm::zip_equal(counts, getArray<double>(sample).drop_front(numChannels)))
+      count += number;
+  return counts;
+}
+
 SampleErrors::SampleErrors(const Layer &layer, const Measured &measured)
     : activation(layer), numSamples(measured.numSamples) {
+  auto type = cast<RankedTensorType>(layer.op->getResult(0).getType());
+  numChannels = type.getDimSize(*layer.getSumTap().offsetAxis);
+  count = (double)(type.getNumElements() / (int64_t)numChannels);
+  numKept = cast<ChannelValuesObserverAttr>(layer.getValuesTap().observer).getNumPerChannel(type);
   for (auto [floating, reference] :
        llvm::zip_equal(measured.floatingSamples, measured.referenceSamples)) {
     SmallVector<double, 0> &errors = sums.emplace_back();
-    for (auto [a, b] : llvm::zip_equal(getArray<double>(floating), getArray<double>(reference)))
+    for (auto [a, b] :
+         llvm::zip(getArray<double>(floating).take_front(numChannels), getArray<double>(reference)))
       errors.push_back(std::isfinite(a - b) ? a - b : 0);
   }
-  numChannels = sums.front().size();
-  auto type = cast<RankedTensorType>(layer.op->getResult(0).getType());
-  count = (double)(type.getNumElements() / (int64_t)numChannels);
-  numKept = cast<ChannelValuesObserverAttr>(layer.getValuesTap().observer).getNumPerChannel(type);
+  shares.assign(numChannels, 1.0);
+  if (getArray<double>(measured.floating).size() == numChannels)
+    return;
+  for (auto [share, a, b] :
+       llvm::zip_equal(shares, countBetween(measured.floatingSamples, numChannels),
+                       countBetween(measured.referenceSamples, numChannels)))
+    share = std::max(a, b) / (count * (double)numSamples);
 }
 
 /// The mean error of a channel over all samples but one; a single sample is not left out.
@@ -180,8 +214,8 @@ double SampleErrors::getCertainty() const {
 SmallVector<float, 0> SampleErrors::getCorrections() const {
   double certainty = getCertainty();
   SmallVector<float, 0> corrections;
-  for (size_t channel = 0; channel < numChannels; ++channel)
-    corrections.push_back((float)(certainty * getMean(channel)));
+  for (auto [channel, share] : llvm::enumerate(shares))
+    corrections.push_back(share > 0 ? (float)(certainty * getMean(channel) / share) : 0);
   return corrections;
 }
 
@@ -242,9 +276,10 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
 
   /// A layer's taps: one of sums, and where it is judged one of values behind it.
   SmallVector<Tap> getTaps(const Layer &layer) {
-    Tap sums = layer.getSumTap();
+    bool isLeaving = layer.isLeaving();
+    Tap sums = layer.getSumTap(judged && !isLeaving ? Activation(layer).getClamp() : nullptr);
     sums.keepsSamples = judged;
-    if (!judged || !layer.isLeaving())
+    if (!judged || !isLeaving)
       return {sums};
     sums.offsetAxis.reset();
     return {sums, layer.getValuesTap()};

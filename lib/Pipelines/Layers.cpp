@@ -42,9 +42,9 @@ static int64_t getChannelAxis(Operation *op) {
   return product ? product.getResultChannelAxis() : 1;
 }
 
-Tap Layer::getSumTap() const {
+Tap Layer::getSumTap(DenseF32ArrayAttr clamp) const {
   int64_t axis = getChannelAxis(op);
-  return {op, ChannelSumObserverAttr::get(op->getContext(), axis), axis};
+  return {op, ChannelSumObserverAttr::get(op->getContext(), axis, clamp), axis};
 }
 
 /// [N.bias_correction] 4096 values of a layer, but 1 to 64 of a channel.

@@ -125,6 +125,17 @@ def test_what_an_activation_hides_is_not_corrected(unjudged, uncorrected):
     assert on > off + 6 and on > without - 0.5, (on, off, without)
 
 
+@pytest.mark.parametrize("activation", ["r = Relu(c)", "r = Clip(c, low, high)"])
+def test_what_a_clamp_hides_is_not_corrected_in_front_of_a_layer(activation, unjudged, uncorrected):
+    """The elements that the clamp lets through are the only ones that later layers read."""
+    network = make_head(f"c = Conv(x, w, b)\n{activation}\ny = Conv(r, v)", v=np.ones((1, 2, 1, 1), np.float32), low=np.float32(0), high=np.float32(6))
+    data, samples = {"x": make_maps(30, 0, 0.9)}, make_maps(20, 1, 0.9)
+    expected = run_all(network, samples)
+    on, off, without = (get_decibels(expected, run_all(network, samples, calibration_data=data, backend=backend))
+                        for backend in ("cpu", unjudged, uncorrected))
+    assert on > off + 3 and on > without - 0.5, (on, off, without)
+
+
 def make_layers(count=6, size=64, gain=1):
     """Layers whose channels have one element each, so that two samples say little of their mean errors."""
     names = [f"w{i}" for i in range(count)]

@@ -85,8 +85,9 @@ struct Layer {
   Unit unit;
   mlir::Operation *op; ///< reads the weights
 
-  /// Watches the sum of each channel of the result, with an offset for each.
-  Tap getSumTap() const;
+  /// Watches the sum of each channel of the result, with an offset for each; of its elements
+  /// clamped to two bounds, if given, and how many lie between.
+  Tap getSumTap(mlir::DenseF32ArrayAttr clamp = {}) const;
   /// Watches some values of each channel of the result, sample by sample, with an offset for each.
   Tap getValuesTap() const;
   /// Whether the result's elements reach nothing but outputs, through operators that move values or

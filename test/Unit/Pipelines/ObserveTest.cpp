@@ -32,6 +32,7 @@ const char *const kObservers[] = {
     "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
     "#octet.histogram<dtype = ui8>",
     "#octet.channel_sum<axis = 1>",
+    "#octet.channel_sum<axis = 1, clamp = [-2.5e-01, 1.0]>",
     "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = 1, constant = 0.3>",
     "#octet.mean_squared_error<dtype = ui8, axis = 1>",
     "#octet.recording<runs = 2>",

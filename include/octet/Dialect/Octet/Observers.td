@@ -175,11 +175,12 @@ def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum
   let summary = "the sum of every channel";
   let description = [{
     Sums in f64: of each run in a fixed order, and then of the runs, whose order may show in the last bits; `measureBoth` adds
-    them in an order of its own, so that biases do not depend on it. The observer is for measurement and gives no quantized
-    type: `octet-convert` refuses it. Errors: a negative axis. Source: [N.stat.sum].
+    them in an order of its own, so that biases do not depend on it. With `clamp = [low, high]` it sums the elements clamped to these bounds,
+    and counts how many of every channel lie between them. The observer is for measurement and gives no quantized
+    type: `octet-convert` refuses it. Errors: a negative axis; bounds that are not two numbers in ascending order. Source: [N.stat.sum].
   }];
   let genVerifyDecl = 1;
-  let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$axis);
+  let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$axis, OptionalParameter<"::mlir::DenseF32ArrayAttr">:$clamp);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

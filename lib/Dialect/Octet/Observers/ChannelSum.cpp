@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// [N.stat.sum] State: one f64 per channel. Sums are of any magnitude, so no fixed unit suits them.
+// [N.stat.sum] State: one f64 per channel, and with bounds a second one. Sums are of any magnitude,
+// so no fixed unit suits them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,19 +14,23 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
 using namespace octet;
 
-LogicalResult ChannelSumObserverAttr::verify(EmitError emitError, int64_t axis) {
+LogicalResult ChannelSumObserverAttr::verify(EmitError emitError, int64_t axis,
+                                             DenseF32ArrayAttr clamp) {
+  if (clamp && (clamp.size() != 2 || !(clamp[0] < clamp[1])))
+    return emitError() << "expected two bounds in ascending order, but got " << clamp;
   return verifyAxis(emitError, axis);
 }
 
 ObserverSpec ChannelSumObserverAttr::getSpec() const { return {}; }
 
 int64_t ChannelSumObserverAttr::getStateBytes(RankedTensorType observed) const {
-  return sizeof(double) * getNumChannels(observed, getAxis());
+  return sizeof(double) * getNumChannels(observed, getAxis()) * (getClamp() ? 2 : 1);
 }
 
 void ChannelSumObserverAttr::initState(RankedTensorType, MutableArrayRef<char> state) const {
@@ -37,11 +42,19 @@ void ChannelSumObserverAttr::updateState(RankedTensorType observed, ArrayRef<flo
   int64_t numChannels = getNumChannels(observed, getAxis()), inner = 1;
   for (int64_t axis = getAxis() + 1; axis < observed.getRank(); ++axis)
     inner *= observed.getDimSize(axis);
-  std::vector<double> sums(numChannels, 0.0);
-  for (size_t i = 0; i < data.size(); ++i)
-    sums[i / inner % numChannels] += data[i];
-  for (int64_t channel = 0; channel < numChannels; ++channel)
-    stateAs<double>(state)[channel] += sums[channel];
+  std::vector<double> sums(state.size() / sizeof(double), 0.0);
+  for (size_t i = 0; i < data.size(); ++i) {
+    int64_t channel = i / inner % numChannels;
+    if (!getClamp()) {
+      sums[channel] += data[i];
+      continue;
+    }
+    float low = getClamp()[0], high = getClamp()[1];
+    sums[channel] += std::clamp(data[i], low, high);
+    sums[numChannels + channel] += data[i] > low && data[i] < high;
+  }
+  for (auto [i, sum] : llvm::enumerate(sums))
+    stateAs<double>(state)[i] += sum;
 }
 
 LogicalResult ChannelSumObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state,
@@ -57,30 +70,33 @@ static void emitAddToState(OpBuilder &b, Location loc, Value sums, Value state, 
   vector::StoreOp::create(b, loc, arith::AddFOp::create(b, loc, old, sums), state, channel);
 }
 
+/// What is summed of a vector of elements.
+using Term = function_ref<Value(OpBuilder &, Location, Value)>;
+
 /// Sums of `lanes` neighbouring elements at a time over `dims`.
 static Value emitSums(OpBuilder &b, Location loc, const FlatTensor &tensor,
-                      ArrayRef<StridedDim> dims, Value base, int64_t lanes) {
+                      ArrayRef<StridedDim> dims, Value base, int64_t lanes, Term term) {
   auto floats = VectorType::get({lanes}, b.getF32Type()),
        doubles = VectorType::get({lanes}, b.getF64Type());
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(doubles));
   auto body = [&](OpBuilder &b, Location loc, Value index,
                   ValueRange carried) -> SmallVector<Value> {
-    Value x = vector::LoadOp::create(b, loc, floats, tensor.memory, index);
+    Value x = term(b, loc, vector::LoadOp::create(b, loc, floats, tensor.memory, index));
     return {arith::AddFOp::create(b, loc, carried[0], arith::ExtFOp::create(b, loc, doubles, x))};
   };
   return emitLoops(b, loc, dims, base, zero, body)[0];
 }
 
 /// Channels lie side by side: vectors of channels, the rest in shorter ones.
-static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &tensor,
-                           Value state) {
+static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value state,
+                           Term term) {
   int64_t numChannels = tensor.channel->size;
   for (int64_t first = 0; first < numChannels;) {
     int64_t lanes = getLanes(numChannels - first), count = (numChannels - first) / lanes;
     emitLoops(builder, loc, StridedDim{count, lanes}, emitIndex(builder, loc, first), {},
               [&](OpBuilder &b, Location loc, Value channel, ValueRange) -> SmallVector<Value> {
-                emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, channel, lanes), state,
-                               channel);
+                Value sums = emitSums(b, loc, tensor, tensor.dims, channel, lanes, term);
+                emitAddToState(b, loc, sums, state, channel);
                 return {};
               });
     first += count * lanes;
@@ -88,12 +104,13 @@ static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &t
 }
 
 /// Channels lie apart: one after the other, in order of the elements.
-static void emitOneByOne(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value state) {
+static void emitOneByOne(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value state,
+                         Term term) {
   emitLoops(builder, loc, StridedDim{tensor.channel->size, 1}, emitIndex(builder, loc, 0), {},
             [&](OpBuilder &b, Location loc, Value channel, ValueRange) -> SmallVector<Value> {
               Value base =
                   arith::MulIOp::create(b, loc, channel, emitIndex(b, loc, tensor.channel->stride));
-              emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, base, 1), state,
+              emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, base, 1, term), state,
                              channel);
               return {};
             });
@@ -104,11 +121,34 @@ void ChannelSumObserverAttr::emitUpdate(OpBuilder &builder, Location loc, Ranked
   if (getAxis() >= observed.getRank())
     return;
   FlatTensor tensor = flatten(builder, loc, data, getAxis());
-  Value sums = emitStateView(builder, loc, state, builder.getF64Type(), tensor.channel->size);
-  if (tensor.channel->stride == 1)
-    emitSideBySide(builder, loc, tensor, sums);
-  else
-    emitOneByOne(builder, loc, tensor, sums);
+  int64_t numChannels = tensor.channel->size;
+  auto emit = [&](int64_t first, Term term) {
+    Value sums = emitStateView(builder, loc, state, builder.getF64Type(), numChannels,
+                               first * sizeof(double));
+    if (tensor.channel->stride == 1)
+      emitSideBySide(builder, loc, tensor, sums, term);
+    else
+      emitOneByOne(builder, loc, tensor, sums, term);
+  };
+  if (!getClamp())
+    return emit(0, [](OpBuilder &, Location, Value x) { return x; });
+  auto splat = [](OpBuilder &b, Location loc, Value like, float number) -> Value {
+    auto type = cast<VectorType>(like.getType());
+    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, number));
+  };
+  emit(0, [&](OpBuilder &b, Location loc, Value x) -> Value {
+    Value low = splat(b, loc, x, getClamp()[0]), high = splat(b, loc, x, getClamp()[1]);
+    return arith::MinNumFOp::create(b, loc, arith::MaxNumFOp::create(b, loc, x, low), high);
+  });
+  emit(numChannels, [&](OpBuilder &b, Location loc, Value x) -> Value {
+    auto compare = [&](arith::CmpFPredicate predicate, float bound) -> Value {
+      return arith::CmpFOp::create(b, loc, predicate, x, splat(b, loc, x, bound));
+    };
+    Value isInside =
+        arith::AndIOp::create(b, loc, compare(arith::CmpFPredicate::OGT, getClamp()[0]),
+                              compare(arith::CmpFPredicate::OLT, getClamp()[1]));
+    return arith::SelectOp::create(b, loc, isInside, splat(b, loc, x, 1), splat(b, loc, x, 0));
+  });
 }
 
 FailureOr<quant::QuantizedType> ChannelSumObserverAttr::getQuantizedType(EmitError emitError,
