@@ -132,22 +132,20 @@ void ChannelSumObserverAttr::emitUpdate(OpBuilder &builder, Location loc, Ranked
   };
   if (!getClamp())
     return emit(0, [](OpBuilder &, Location, Value x) { return x; });
-  auto splat = [](OpBuilder &b, Location loc, Value like, float number) -> Value {
-    auto type = cast<VectorType>(like.getType());
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, number));
+  auto number = [](OpBuilder &b, Value like, float value) {
+    return emitFloat(b, like.getLoc(), like.getType(), value);
   };
+  float low = getClamp()[0], high = getClamp()[1];
   emit(0, [&](OpBuilder &b, Location loc, Value x) -> Value {
-    Value low = splat(b, loc, x, getClamp()[0]), high = splat(b, loc, x, getClamp()[1]);
-    return arith::MinNumFOp::create(b, loc, arith::MaxNumFOp::create(b, loc, x, low), high);
+    return emitMin(b, loc, emitMax(b, loc, x, number(b, x, low)), number(b, x, high));
   });
   emit(numChannels, [&](OpBuilder &b, Location loc, Value x) -> Value {
     auto compare = [&](arith::CmpFPredicate predicate, float bound) -> Value {
-      return arith::CmpFOp::create(b, loc, predicate, x, splat(b, loc, x, bound));
+      return arith::CmpFOp::create(b, loc, predicate, x, number(b, x, bound));
     };
-    Value isInside =
-        arith::AndIOp::create(b, loc, compare(arith::CmpFPredicate::OGT, getClamp()[0]),
-                              compare(arith::CmpFPredicate::OLT, getClamp()[1]));
-    return arith::SelectOp::create(b, loc, isInside, splat(b, loc, x, 1), splat(b, loc, x, 0));
+    Value isInside = arith::AndIOp::create(b, loc, compare(arith::CmpFPredicate::OGT, low),
+                                           compare(arith::CmpFPredicate::OLT, high));
+    return arith::SelectOp::create(b, loc, isInside, number(b, x, 1), number(b, x, 0));
   });
 }
 

@@ -23,7 +23,7 @@ Value octet::emitIndex(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-static Value emitFloat(OpBuilder &builder, Location loc, Type type, float value) {
+Value octet::emitFloat(OpBuilder &builder, Location loc, Type type, float value) {
   FloatAttr scalar = builder.getF32FloatAttr(value);
   if (auto vector = dyn_cast<VectorType>(type))
     return arith::ConstantOp::create(builder, loc,

@@ -65,6 +65,8 @@ mlir::Value emitMax(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
 /// Negative zero becomes zero, everything else stays.
 mlir::Value emitPlusZero(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x);
 
+/// A constant of `type`, f32 or a vector of it, whose elements are `value`.
+mlir::Value emitFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, float value);
 mlir::Value emitIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
 /// The state as `count` elements, from byte `offset` on.
 mlir::Value emitStateView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value state,
