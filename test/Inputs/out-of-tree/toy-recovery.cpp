@@ -28,7 +28,7 @@ struct CorrectOutput : PassWrapper<CorrectOutput, OperationPass<ModuleOp>> {
     if (auto group = dyn_cast<GroupOp>(last))
       last = group.getTerminator()->getOperand(0).getDefiningOp();
     SmallVector<float, 0> errors;
-    Tap tap{last, ChannelSumObserverAttr::get(&getContext(), 1), std::nullopt};
+    Tap tap{last, ChannelSumObserverAttr::get(&getContext(), 1, /*clamp=*/{}), std::nullopt};
     auto use = [&](const Measured &measured) {
       for (float error : getMeanErrors(tap, measured))
         errors.push_back(factor * error);

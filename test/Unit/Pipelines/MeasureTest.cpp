@@ -73,7 +73,9 @@ protected:
   ObserverAttrInterface parseObserver(StringRef text) {
     return cast<ObserverAttrInterface>(parseAttribute(text, &context));
   }
-  Tap makeSumTap(Operation *op) { return {op, ChannelSumObserverAttr::get(&context, 1, {}), 1}; }
+  Tap makeSumTap(Operation *op) {
+    return {op, ChannelSumObserverAttr::get(&context, 1, /*clamp=*/{}), 1};
+  }
 
   /// The only channel's sum.
   static double getSum(const TapStatistics &statistics) {
