@@ -227,9 +227,18 @@ def test_activations_of_16_bits(integers):
     """Mobile chips' quantizers store u16 as int32."""
     module, x = Wide(*integers).eval(), torch.randn(64, 16, generator=torch.Generator().manual_seed(0))
     compiled = compile_program(torch.export.export(module, (x,)))
-    assert [(row.operator, row.verdict) for row in compiled.report] == [("nn.linear", "int8"), ("nn.relu", "float")]
+    assert [(row.operator, row.verdict) for row in compiled.report] == [("nn.linear", "int8"), ("nn.relu", "int8")]
     difference = (compiled(x) - module(x)).abs()
     assert difference.max() < 1.01e-4 and (difference > 1e-6).sum() <= 2  # f32 next to a tie
+
+
+class InWiderIntegers(nn.Module):
+    def __init__(self, then):
+        super().__init__()
+        self.then = then
+
+    def forward(self, x):
+        return self.then(torch.ops.quantized_decomposed.quantize_per_tensor.default(x, 0.5, 0, 0, 65535, torch.int32))
 
 
 class Computed(nn.Module):
@@ -271,6 +280,8 @@ class WideInEachRun(nn.Module):
     (Read(), (torch.randn(3),), "scales or integers of values that are quantized in each run, which only a dequantize reads"),
     (WideInEachRun(), (torch.randn(3),), "choose_qparams.*: integers of torch.int16; give int8 or uint8"),
     (Integers(), (torch.randn(3),), "integers of torch.int32; give those of 8 or 16 bits"),
+    (InWiderIntegers(nn.Identity()), (torch.randn(4),), "the graph returns integers of torch.uint16 in torch.int32, which only a dequantize reads"),
+    (InWiderIntegers(nn.Flatten(0)), (torch.randn(2, 2),), "integers of torch.uint16 in torch.int32, which only a dequantize reads"),
     (Computed(), (torch.randn(3), torch.tensor(0.5)), "scales that the network computes; quantize statically"),
 ])
 def test_operators_that_are_refused(module, inputs, message):

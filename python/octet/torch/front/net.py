@@ -72,6 +72,14 @@ class Complex(Value):
         self.shape, self.dtype = pair.shape[:-1], torch.complex64
 
 
+class Widened(Value):
+    """Integers of 8 or 16 bits that the graph has in a wider type. A dequantize reads them."""
+
+    def __init__(self, stored: Value, dtype: torch.dtype) -> None:
+        self.net, self.number, self.tensor, self.name, self.rounding = stored.net, -1, None, "", ""
+        self.shape, self.dtype, self.stored = stored.shape, dtype, stored
+
+
 class InEachRun(Value):
     """What PT2E computes of a value that is quantized in each run: scale, zero point, integers. A dequantize makes all three of it at once."""
 
@@ -112,6 +120,8 @@ class Net:
             return -1
         if isinstance(operand, Value) and operand.number >= 0:
             return operand.number
+        if isinstance(operand, Widened):
+            raise Unsupported(f"integers of {operand.stored.dtype} in {operand.dtype}, which only a dequantize reads")
         if isinstance(operand, InEachRun):
             raise Unsupported("scales or integers of values that are quantized in each run, which only a dequantize reads")
         if isinstance(operand, (int, float)):

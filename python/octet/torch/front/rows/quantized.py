@@ -7,7 +7,7 @@ from typing import Any, Tuple, Union
 
 import torch
 
-from ..net import InEachRun, Net, Unsupported, Value
+from ..net import InEachRun, Net, Unsupported, Value, Widened
 from ..table import ATEN, KEPT
 
 _BYTES = (torch.uint8, torch.int8)
@@ -43,12 +43,12 @@ def _quantize(net: Net, x: Value, scale: Any, zero_point: Any, low: int, high: i
     limits = torch.iinfo(dtype)
     if (low, high) != (limits.min, limits.max):
         result = net.compose("Clip", result, *(net.constant(torch.tensor(bound, dtype=dtype)) for bound in (low, high)))
-    result.dtype = declared  # as the graph has it
-    return result
+    return result if declared == dtype else Widened(result, declared)
 
 
-def _dequantize(net: Net, x: Value, scale: Any, zero_point: Any, low: int, high: int, dtype: torch.dtype, axis: int = 0) -> Value:
-    dtype = dtype if x.tensor is not None else _stored_as(dtype, low, high)
+def _dequantize(net: Net, x: Value, scale: Any, zero_point: Any, dtype: torch.dtype, axis: int = 0) -> Value:
+    if isinstance(x, Widened):
+        x, dtype = x.stored, x.stored.dtype
     return net.compose("DequantizeLinear", x, *_parameters(net, scale, zero_point, dtype, x.tensor is not None), axis=axis)
 
 
@@ -90,7 +90,7 @@ def quantize_per_tensor(net: Net, x: Value, scale: Any, zero_point: Any, quant_m
 def dequantize_per_tensor(net: Net, x: Value, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: torch.dtype, **_: Any) -> Value:
     if isinstance(x, InEachRun):
         return _dequantize_in_each_run(net, x, scale, zero_point)
-    return _dequantize(net, x, scale, zero_point, quant_min, quant_max, dtype)
+    return _dequantize(net, x, scale, zero_point, dtype)
 
 
 def quantize_per_channel(net: Net, x: Value, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int, dtype: torch.dtype) -> Value:
@@ -98,7 +98,7 @@ def quantize_per_channel(net: Net, x: Value, scale: Any, zero_point: Any, axis: 
 
 
 def dequantize_per_channel(net: Net, x: Value, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int, dtype: torch.dtype, **_: Any) -> Value:
-    return _dequantize(net, x, scale, zero_point, quant_min, quant_max, dtype, x.axis(axis))
+    return _dequantize(net, x, scale, zero_point, dtype, x.axis(axis))
 
 
 ATEN["quantized_decomposed::choose_qparams"] = choose_qparams
