@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace octet;
@@ -15,33 +13,14 @@ using namespace octet::lower;
 using numerics::QuantParams;
 using quant::QuantizedType;
 
-namespace {
-struct Interval {
-  float low, high;
-};
-} // namespace
-
-/// The interval that `op` clamps to, if it is a clamp.
-static std::optional<Interval> getClamp(Operation *op) {
-  if (isa_and_nonnull<nn::ReluOp>(op))
-    return Interval{0.0f, std::numeric_limits<float>::infinity()};
-  auto clip = dyn_cast_if_present<nn::ClipOp>(op);
-  if (!clip)
-    return std::nullopt;
-  Interval interval{clip.getMin().convertToFloat(), clip.getMax().convertToFloat()};
-  if (!(interval.low < interval.high))
-    return std::nullopt;
-  return interval;
-}
-
-/// [N.narrow] `type` with the quantized interval as bounds; null if channels disagree or nothing
-/// would be left between them.
-static QuantizedType narrow(QuantizedType type, Interval interval) {
+/// [N.narrow] `type` with the quantized bounds of a clamp as its own; null if channels disagree or
+/// nothing would be left between them.
+static QuantizedType narrow(QuantizedType type, std::pair<float, float> clamp) {
   std::optional<std::pair<int64_t, int64_t>> bounds;
   QuantParams params = numerics::getParams(type);
   for (size_t channel = 0; channel < params.scales.size(); ++channel) {
-    std::pair own(numerics::quantize(interval.low, params, channel),
-                  numerics::quantize(interval.high, params, channel));
+    std::pair own(numerics::quantize(clamp.first, params, channel),
+                  numerics::quantize(clamp.second, params, channel));
     if (bounds && *bounds != own)
       return {};
     bounds = own;
@@ -65,7 +44,7 @@ static bool takesClamp(Operation *op) {
 void lower::joinClamps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto outer = op.hasOneUse() ? dyn_cast<QuantizeOp>(*op.user_begin()) : QuantizeOp();
-    if (!outer || !getClamp(&op))
+    if (!outer || !nn::getClamp(&op))
       continue;
     auto dequantize = op.getOperand(0).getDefiningOp<DequantizeOp>();
     auto inner = dequantize ? dequantize.getInput().getDefiningOp<QuantizeOp>() : QuantizeOp();
@@ -82,8 +61,8 @@ void lower::joinClamps(Block &block) {
 QuantizedType lower::foldClamps(Block &body, QuantizedType type) {
   OpOperand &yielded = body.getTerminator()->getOpOperand(0);
   while (Operation *op = yielded.get().getDefiningOp()) {
-    std::optional<Interval> interval = getClamp(op);
-    QuantizedType narrowed = interval ? narrow(type, *interval) : QuantizedType();
+    auto clamp = nn::getClamp(op);
+    QuantizedType narrowed = clamp ? narrow(type, *clamp) : QuantizedType();
     if (!narrowed)
       break;
     type = narrowed;

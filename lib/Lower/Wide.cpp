@@ -20,9 +20,7 @@ using namespace octet::lower;
 using quant::UniformQuantizedType;
 
 bool lower::isWide(Value integers) {
-  auto type = integers ? dyn_cast<UniformQuantizedType>(getQuantizedType(integers))
-                       : UniformQuantizedType();
-  return type && type.getStorageTypeIntegralWidth() == 16;
+  return integers && numerics::isWide(getQuantizedType(integers));
 }
 
 /// Bytes that `compute` makes of the real numbers that `inputs`, if quantized, stand for.

@@ -22,6 +22,11 @@ int64_t numerics::getNumChannels(QuantizedType type) {
   return perAxis ? perAxis.getScales().size() : 1;
 }
 
+bool numerics::isWide(Type type) {
+  auto uniform = dyn_cast<UniformQuantizedType>(type);
+  return uniform && uniform.getStorageTypeIntegralWidth() == 16;
+}
+
 int64_t numerics::getChannelAxis(QuantizedType type) {
   auto perAxis = dyn_cast<UniformQuantizedPerAxisType>(type);
   return perAxis ? perAxis.getQuantizedDimension() : -1;

@@ -53,8 +53,8 @@ private:
 /// The errors of a layer, float minus reference: sums of channels, clamped or not.
 class SampleErrors {
 public:
-  /// `sums`: of the layer's tap of sums, with the samples apart.
-  SampleErrors(const Layer &layer, const Measured &sums);
+  /// `sums`: of `tap`, the layer's one of sums, with the samples apart.
+  SampleErrors(const Layer &layer, const Tap &tap, const Measured &sums);
 
   /// What is added to the bias of each channel: the certain part of its mean error.
   SmallVector<float, 0> getCorrections() const;
@@ -106,15 +106,9 @@ double Activation::operator()(double element) const {
 }
 
 DenseF32ArrayAttr Activation::getClamp() const {
-  Operation *first = ops.empty() ? nullptr : ops.front();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (isa_and_nonnull<nn::ReluOp>(first))
-    return DenseF32ArrayAttr::get(first->getContext(), {0, kInfinity});
-  auto clip = dyn_cast_if_present<nn::ClipOp>(first);
-  if (!clip || !(clip.getMin() < clip.getMax()))
-    return {};
-  return DenseF32ArrayAttr::get(first->getContext(),
-                                {clip.getMin().convertToFloat(), clip.getMax().convertToFloat()});
+  auto clamp = ops.empty() ? std::nullopt : nn::getClamp(ops.front());
+  return clamp ? DenseF32ArrayAttr::get(ops.front()->getContext(), {clamp->first, clamp->second})
+               : DenseF32ArrayAttr();
 }
 
 template <typename T> static ArrayRef<T> getArray(const TapStatistics &statistics) {
@@ -131,10 +125,11 @@ static SmallVector<double, 0> countBetween(ArrayRef<TapStatistics> samples, size
   return counts;
 }
 
-SampleErrors::SampleErrors(const Layer &layer, const Measured &measured)
+SampleErrors::SampleErrors(const Layer &layer, const Tap &tap, const Measured &measured)
     : activation(layer), numSamples(measured.numSamples) {
+  auto observer = cast<ChannelSumObserverAttr>(tap.observer);
   auto type = cast<RankedTensorType>(layer.op->getResult(0).getType());
-  numChannels = type.getDimSize(*layer.getSumTap().offsetAxis);
+  numChannels = type.getDimSize(observer.getAxis());
   count = (double)(type.getNumElements() / (int64_t)numChannels);
   numKept = cast<ChannelValuesObserverAttr>(layer.getValuesTap().observer).getNumPerChannel(type);
   for (auto [floating, reference] :
@@ -145,7 +140,7 @@ SampleErrors::SampleErrors(const Layer &layer, const Measured &measured)
       errors.push_back(std::isfinite(a - b) ? a - b : 0);
   }
   shares.assign(numChannels, 1.0);
-  if (getArray<double>(measured.floating).size() == numChannels)
+  if (!observer.getClamp())
     return;
   for (auto [share, a, b] :
        llvm::zip_equal(shares, countBetween(measured.floatingSamples, numChannels),
@@ -300,7 +295,7 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
       const Tap &tap = taps[measured.tap];
       bool isOfSums = isa<ChannelSumObserverAttr>(tap.observer);
       if (isOfSums && tap.keepsSamples)
-        errors.emplace(*layerOfTap[measured.tap], measured);
+        errors.emplace(*layerOfTap[measured.tap], tap, measured);
       if (!tap.offsetAxis)
         return;
       corrections.push_back(!tap.keepsSamples ? getMeanErrors(tap, measured)

@@ -76,7 +76,7 @@ static std::optional<numerics::QuantParams> getInputParams(ObserveOp observe) {
     return std::nullopt;
   auto uniform = dyn_cast_or_null<quant::UniformQuantizedType>(
       getTypeByStatistics(observer.getObserver(), observe.getObservedType(), observer.getState()));
-  if (uniform && uniform.getStorageTypeIntegralWidth() == 16)
+  if (uniform && numerics::isWide(uniform))
     uniform = quant::UniformQuantizedType::get(
         uniform.getFlags(), IntegerType::get(uniform.getContext(), 8), uniform.getExpressedType(),
         256 * uniform.getScale(), uniform.getZeroPoint() >> 8, uniform.getStorageTypeMin() >> 8,

@@ -92,8 +92,6 @@ void reshapeBeforeQuantize(mlir::OpBuilder &builder, nn::ProductOpInterface prod
 bool takeDynamicScales(mlir::OpBuilder &builder, nn::ProductOpInterface product);
 /// Whether `op` moves the values of its only operand and brings in no others.
 bool movesOne(mlir::Operation *op);
-/// Whether these are integers of 16 bits with one scale.
-bool isWide(mlir::Type stored);
 /// The type of the integers that `op` could move instead of the real numbers that it moves, or
 /// null.
 mlir::quant::QuantizedType getStoredType(mlir::Operation *op);

@@ -8,6 +8,7 @@
 #include "Plan.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/Kernel/Kernels.h"
+#include "octet/Numerics/Quantize.h"
 #include "octet/Quantize/Passes.h"
 
 using namespace mlir;
@@ -68,7 +69,7 @@ public:
       return {Verdict::WeightOnly, std::nullopt};
     if (!readsQuantized && !isRead)
       return {Verdict::Float, Reason{"OCT111", "the file has it in float", ""}};
-    if (readsWide(op) && !isProduct(op))
+    if (!isProduct(op) && lacksWideKernel(op, row))
       return {Verdict::Float, Reason{"OCT104", "no integer form of 16 bits", ""}};
     if (row.input.storage == kernel::Storage::none)
       return {Verdict::Float, Reason{"OCT104", "no integer form", ""}};
@@ -96,18 +97,32 @@ private:
            op->getOperand(1).getDefiningOp<DequantizeOp>() && isConstant(op->getOperand(1));
   }
 
-  /// Integers of 16 bits, perhaps moved, or computed from such and not rounded in between.
-  bool readsWide(Operation *op) {
-    auto [known, isNew] = wide.try_emplace(op, false);
-    if (!isNew)
-      return known->second;
-    bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
-      Operation *producer = operand.getDefiningOp();
-      if (auto dequantize = dyn_cast_if_present<DequantizeOp>(producer))
-        return isWide(dequantize.getInput().getType().getElementType());
-      return producer && getKind(operand) >= Kind::Computed && readsWide(producer);
-    });
-    return wide[op] = reads;
+  /// The type of the integers that an operator reads, perhaps moved, or null.
+  static Type getStored(Value operand) {
+    Operation *op = operand.getDefiningOp();
+    if (auto dequantize = dyn_cast_if_present<DequantizeOp>(op))
+      return dequantize.getInput().getType().getElementType();
+    return op ? getStoredType(op) : quant::QuantizedType();
+  }
+
+  /// The type of the only quantize that reads `value`, perhaps moved, or null.
+  static Type getStoredBehind(Value value) {
+    while (value.hasOneUse() && movesOne(*value.user_begin()))
+      value = value.user_begin()->getResult(0);
+    auto quantize = value.hasOneUse() ? dyn_cast<QuantizeOp>(*value.user_begin()) : QuantizeOp();
+    return quantize ? quantize.getResult().getType().getElementType() : Type();
+  }
+
+  /// Whether the operator reads or gives integers of 16 bits for which it has no kernel.
+  static bool lacksWideKernel(Operation *op, const kernel::OperatorRow &row) {
+    auto lacks = [&](const kernel::FormRow &form, Type type) {
+      return type && numerics::isWide(type) &&
+             kernel::matchForm(form, cast<quant::QuantizedType>(type), op) != kernel::Fit::yes;
+    };
+    return llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return lacks(row.input, getStored(operand)); }) ||
+           llvm::any_of(op->getResults(),
+                        [&](Value result) { return lacks(row.result, getStoredBehind(result)); });
   }
 
   static bool isProduct(Operation *op) {
@@ -172,7 +187,6 @@ private:
 
   DenseMap<Value, Kind> kinds;
   DenseMap<Value, bool> behind;
-  DenseMap<Operation *, bool> wide;
 };
 } // namespace
 

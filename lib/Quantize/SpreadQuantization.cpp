@@ -30,11 +30,6 @@ bool octet::movesOne(Operation *op) {
          !isa<nn::FillOpInterface>(op);
 }
 
-bool octet::isWide(Type stored) {
-  auto type = dyn_cast<quant::UniformQuantizedType>(stored);
-  return type && type.getStorageTypeIntegralWidth() == 16;
-}
-
 QuantizedType octet::getStoredType(Operation *op) {
   if (!movesValues(op))
     return {};
@@ -107,7 +102,8 @@ static void readMoved(QuantizeOp quantize) {
     origin = origin.getDefiningOp()->getOperand(0);
   auto dequantize = origin.getDefiningOp<DequantizeOp>();
   auto type = cast<QuantizedType>(quantize.getResult().getType().getElementType());
-  if (!isWide(type) || !dequantize || dequantize.getInput().getType().getElementType() != type)
+  if (!numerics::isWide(type) || !dequantize ||
+      dequantize.getInput().getType().getElementType() != type)
     return;
   for (Operation *user : quantize->getUsers())
     if (auto own = dyn_cast<DequantizeOp>(user))

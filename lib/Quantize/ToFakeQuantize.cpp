@@ -157,6 +157,8 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
         return refuse(op, "reads a constant of a dialect that makes no others");
       readPlainly(op, reals);
       finish(op, reals);
+      if (reals.use_empty())
+        reals.getDefiningOp()->erase();
       ++numConstants;
       return success();
     }

@@ -172,8 +172,8 @@ func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (ten
 // Integers of 16 bits have no table.
 // CHECK-LABEL: func @of_16_bits
 // CHECK-NOT:     nn.table
-// CHECK:         octet.group
-// CHECK:         octet.group
+// CHECK:         octet.group({{.*}}u16{{.*}} -> tensor<1x8x!quant.uniform<i16
+// CHECK:         octet.group({{.*}}u16{{.*}} -> tensor<1x8x!quant.uniform<u8
 // CHECK-NOT:     nn.table
 // CHECK:         return
 func.func @of_16_bits(%xq: tensor<1x8x!quant.uniform<u16:f32, 0.5:7>>) -> (tensor<1x8x!quant.uniform<i16:f32, 0.25>>, tensor<1x8x!a>) {

@@ -190,9 +190,10 @@ def test_files_of_16_bits(name, integers, tmp_path):
     model = quantize_by_onnxruntime(NETWORKS[name](), tmp_path, quant_format="QDQ", activation_type=activations, weight_type=weights,
                                     per_channel=integers == "i16")
     different, total, largest = compare_layers(model)
-    assert different * 1000 <= total and largest <= 1, (different, total, largest)
+    print(f"{name} {integers}: {different} of {total} integers differ")
+    assert total > 9000 and different * 1000 <= total and largest <= 1, (different, total, largest)
     compiled = octet.compile(model.SerializeToString())
-    assert integers == "u16_u8_weights" or {row.verdict for row in compiled.report if row.macs} <= {"int8", "int8 to float"}
+    assert (integers == "u16_u8_weights" and name in ("digits", "mobile")) or {row.verdict for row in compiled.report if row.macs} <= {"int8", "int8 to float"}
     feed = make_feed(open_onnxruntime(model), 7)
     scalar = octet.compile(model.SerializeToString(), cpu_level="reference").run(feed)
     for output, value in compiled.run(feed).items():
@@ -204,6 +205,7 @@ def test_files_with_samples(activations, tmp_path):
     """Nothing is left to complete. Batch norms and their parameters have pairs of their own."""
     model = quantize_by_onnxruntime(NETWORKS["digits"](), tmp_path, quant_format="QDQ", activation_type=activations, weight_type="QInt8")
     assert any(node.op_type == "BatchNormalization" for node in model.graph.node)
+    step = onnx.numpy_helper.to_array(next(t for t in model.graph.initializer if t.name == model.graph.node[-1].input[1]))
     session = open_onnxruntime(model)
     feeds = [make_feed(session, seed) for seed in range(4)]
     samples = {name: np.stack([feed[name] for feed in feeds]) for name in feeds[0]}
@@ -211,7 +213,7 @@ def test_files_with_samples(activations, tmp_path):
     assert {row.verdict for row in compiled.report if row.macs} == {"int8"}
     for feed in feeds:
         for wanted, got in zip(session.run(None, feed), compiled.run(feed).values()):
-            np.testing.assert_allclose(got, wanted, atol=np.abs(wanted).max() / 100)
+            np.testing.assert_allclose(got, wanted, atol=1.01 * step, rtol=0)
 
 
 @pytest.mark.parametrize("name", NETWORKS)

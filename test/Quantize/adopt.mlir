@@ -182,7 +182,7 @@ func.func @rest(%x: !x, %r: tensor<1x2x4x4xf32>) -> (!y, !y, tensor<1x2x4x4xf32>
 // LOWERED:         return
 // EXPLAIN-NEXT:  flat     nn.reshape  float          OCT104 no integer form of 16 bits
 // EXPLAIN-NEXT:  matrix   nn.linear   int8
-// EXPLAIN-NEXT:  behind   nn.relu     float          OCT104 no integer form of 16 bits
+// EXPLAIN-NEXT:  behind   nn.relu     int8
 // EXPLAIN-NEXT:  soft     nn.softmax  float          OCT104 no integer form of 16 bits
 !wide = tensor<1x32x!quant.uniform<u16:f32, 0.001:9>>
 func.func @of_16_bits(%x: tensor<1x2x4x4x!quant.uniform<u16:f32, 0.001:9>>) -> (tensor<1x2x!quant.uniform<u16:f32, 0.5:9>>, tensor<1x32xf32>) {
@@ -197,6 +197,22 @@ func.func @of_16_bits(%x: tensor<1x2x4x4x!quant.uniform<u16:f32, 0.001:9>>) -> (
   %7 = octet.quantize %6 : (tensor<1x2xf32>) -> tensor<1x2x!quant.uniform<u16:f32, 0.5:9>>
   %8 = nn.softmax %3 axis 1 {octet.origin = #octet.origin<"soft">} : (tensor<1x32xf32>) -> tensor<1x32xf32>
   return %7, %8 : tensor<1x2x!quant.uniform<u16:f32, 0.5:9>>, tensor<1x32xf32>
+}
+
+// From bytes to 16 bits, moved in between.
+// LOWERED-LABEL: func @moved_to_16_bits
+// EXPLAIN-NEXT:  first    nn.linear     int8
+// EXPLAIN-NEXT:  turn     nn.transpose  float          OCT104 no integer form of 16 bits
+// EXPLAIN-NEXT:  again    nn.reshape    float          OCT104 no integer form of 16 bits
+func.func @moved_to_16_bits(%x: tensor<1x32x!quant.uniform<u8:f32, 0.5>>) -> tensor<2x!quant.uniform<u16:f32, 0.5:9>> {
+  %w = nn.constant dense<3> : tensor<2x32xi8> -> tensor<2x32x!quant.uniform<i8:f32, 0.25>>
+  %0 = octet.dequantize %x : (tensor<1x32x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x32xf32>
+  %1 = octet.dequantize %w : (tensor<2x32x!quant.uniform<i8:f32, 0.25>>) -> tensor<2x32xf32>
+  %2 = nn.linear %0, %1 {octet.origin = #octet.origin<"first">} : (tensor<1x32xf32>, tensor<2x32xf32>) -> tensor<1x2xf32>
+  %3 = nn.transpose %2 permutation [1, 0] {octet.origin = #octet.origin<"turn">} : (tensor<1x2xf32>) -> tensor<2x1xf32>
+  %4 = nn.reshape %3 {octet.origin = #octet.origin<"again">} : (tensor<2x1xf32>) -> tensor<2xf32>
+  %5 = octet.quantize %4 : (tensor<2xf32>) -> tensor<2x!quant.uniform<u16:f32, 0.5:9>>
+  return %5 : tensor<2x!quant.uniform<u16:f32, 0.5:9>>
 }
 
 // Rows of parts: [127, 127, 1], [127, 127, 0], [1, 0, 0].

@@ -29,6 +29,8 @@ struct QuantParams {
 
 /// The number of scales: 1 for a per-tensor type.
 int64_t getNumChannels(mlir::quant::QuantizedType type);
+/// Whether a type is one of integers of 16 bits with one scale [N.wide].
+bool isWide(mlir::Type type);
 /// The axis of a per-axis type, or -1.
 int64_t getChannelAxis(mlir::quant::QuantizedType type);
 QuantParams getParams(mlir::quant::QuantizedType type);

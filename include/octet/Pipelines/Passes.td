@@ -74,7 +74,7 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
     of the samples, chosen by content and not by order. The mean error of every output channel of every quantized
     convolution and linear layer is added to the bias, layer by layer, so that a layer's inputs are corrected before its own
     error is measured. A layer's mean errors are made smaller by the share that may be chance, as samples differ. In front of
-    a ReLU or clip they are those of the clamped elements, made up for by the elements that it lets through: later layers read no others. A layer whose
+    a ReLU or clip inside of the network they are those of the clamped elements, made up for by the elements that it lets through: later layers read no others. A layer whose
     result leaves the network without a further product is judged: its channels are corrected where that lowers the absolute
     errors of single values behind its activation, large ones weighed less, on samples from which the mean was not computed. Layers from whose results a state is computed
     (a result that an input of its type reaches through operators that move values or compute element by element, where there are other inputs) stay as they are. A layer without a bias

@@ -11,6 +11,7 @@
 #include "octet/Dialect/NN/Formulas.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Support/Diagnostics.h"
+#include <limits>
 
 using namespace mlir;
 using namespace octet::nn;
@@ -95,6 +96,15 @@ bool octet::nn::holdsReals(Type type) {
 
 static auto getTensorTypes(Operation *op) {
   return llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes());
+}
+
+std::optional<std::pair<float, float>> octet::nn::getClamp(Operation *op) {
+  if (isa<ReluOp>(op))
+    return std::pair(0.0f, std::numeric_limits<float>::infinity());
+  auto clip = dyn_cast<ClipOp>(op);
+  if (!clip || !(clip.getMin() < clip.getMax()))
+    return std::nullopt;
+  return std::pair(clip.getMin().convertToFloat(), clip.getMax().convertToFloat());
 }
 
 bool octet::nn::isOfReals(Operation *op) {

@@ -192,8 +192,7 @@ LogicalResult octet::onnx_import::quantizeInFloat(Node &node) {
   int32_t type = getResultType(node);
   auto range = getRange(type);
   if (!range)
-    return node.unsupported("quantized values of " + printElementType(type) +
-                            "; quantize the network to 8 bits (UINT8, INT8)");
+    return refuseIntegers(node, type);
   if (failed(checkZeroPoint(node, type)))
     return failure();
   auto isDivisor = [](float scale) { return scale > 0 && std::isnormal(scale); };

@@ -30,6 +30,8 @@ struct ParameterInputs {
 llvm::FailureOr<mlir::quant::QuantizedType> readQuantizedType(Node &node, ParameterInputs inputs,
                                                               int32_t elementType, ShapeRef shape);
 
+/// Refuses integers that values are not quantized to.
+llvm::LogicalResult refuseIntegers(Node &node, int32_t elementType);
 /// The type of integers of `elementType` that are the real numbers which they stand for.
 mlir::quant::QuantizedType makeUnitType(mlir::Builder &builder, int32_t elementType);
 /// The type of integers of `elementType` with these scales and zero points.

@@ -11,7 +11,6 @@
 
 #include "Operators.h"
 #include "Quantization.h"
-#include "TensorReader.h"
 #include "octet/Numerics/Quantize.h"
 #include "octet/Numerics/Requantize.h"
 
@@ -43,9 +42,7 @@ static LogicalResult setQuantized(Node &node, FailureOr<Entry> reals, ParameterI
   if (failed(type))
     return failure();
   if (type->getStorageTypeIntegralWidth() != 8)
-    return node.unsupported("quantized values of " +
-                            printElementType(octet::onnx_import::getElementType(*type)) +
-                            "; quantize the network to 8 bits (UINT8, INT8)");
+    return refuseIntegers(node, octet::onnx_import::getElementType(*type));
   auto integers = quantize(node, *reals, *type);
   return failed(integers) ? failure() : node.setResult(*integers);
 }

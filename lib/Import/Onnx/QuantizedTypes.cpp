@@ -153,6 +153,11 @@ static FailureOr<SmallVector<int32_t>> readZeroPoints(Node &node, unsigned input
   return SmallVector<int32_t>(values->begin(), values->end());
 }
 
+LogicalResult octet::onnx_import::refuseIntegers(Node &node, int32_t elementType) {
+  return node.unsupported("quantized values of " + printElementType(elementType) +
+                          "; quantize the network to 8 bits (UINT8, INT8)");
+}
+
 FailureOr<QuantizedType> octet::onnx_import::readQuantizedType(Node &node, ParameterInputs inputs,
                                                                int32_t elementType,
                                                                ShapeRef shape) {
@@ -174,8 +179,7 @@ FailureOr<QuantizedType> octet::onnx_import::readQuantizedType(Node &node, Param
   }
   const IntegerRow *integers = findIntegers(elementType);
   if (!integers)
-    return node.unsupported("quantized values of " + printElementType(elementType) +
-                            "; quantize the network to 8 bits (UINT8, INT8)");
+    return refuseIntegers(node, elementType);
   auto zeroPoints = readZeroPoints(node, inputs.zeroPoint, *integers, scales->size());
   if (failed(zeroPoints))
     return failure();

@@ -33,6 +33,9 @@ class DataMovement : public mlir::OpTrait::TraitBase<ConcreteType, DataMovement>
 bool holdsReals(mlir::Type type);
 /// Whether all operands and the result of an op are tensors of real numbers.
 bool isOfReals(mlir::Operation *op);
+/// The bounds of relu, or of clip if the first is less than the second; nothing for other
+/// operators.
+std::optional<std::pair<float, float>> getClamp(mlir::Operation *op);
 
 /// Traits about the elements of an op's operands and result, with their verifiers; see NNBase.td.
 llvm::LogicalResult verifyReals(mlir::Operation *op);
