@@ -33,6 +33,7 @@ StringRef Backend::getStatesReason() const { return getReason<FloatStatesOp>(op)
 StringRef Backend::getNormsReason() const { return getReason<FloatNormsOp>(op); }
 StringRef Backend::getAnglesReason() const { return getReason<FloatAnglesOp>(op); }
 StringRef Backend::getRatiosReason() const { return getReason<FloatRatiosOp>(op); }
+FloatSumsOp Backend::getFloatSums() const { return getOnly<FloatSumsOp>(op); }
 FloatEndsOp Backend::getFloatEnds() const { return getOnly<FloatEndsOp>(op); }
 FloatProductsOp Backend::getFloatProducts() const { return getOnly<FloatProductsOp>(op); }
 

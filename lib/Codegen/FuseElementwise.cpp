@@ -76,14 +76,14 @@ private:
     }
   }
 
-  /// Convolutions in floats store floats, and their many sums leave no registers for a long chain.
+  /// Convolutions to floats store floats, and their many sums leave no registers for a long chain.
   bool fits(Operation *op) const {
     RankedTensorType type = getTensorType(root->getResult(0));
     bool isStored = isQuantized(type) || type.getElementType().isF32(); // as what products store
     if (getTensorType(op->getResult(0)).getShape() != type.getShape() || !isStored)
       return false;
     return isRealProduct(op) ? op->hasOneUse()
-                             : isFloatConv(op) && isReadByParts(op) && !isQuantized(type) &&
+                             : isConvToFloat(op) && isReadByParts(op) && !isQuantized(type) &&
                                    llvm::none_of(parts, [](Operation *part) {
                                      return hasLongChain(FusedOp(part));
                                    });

@@ -31,10 +31,10 @@ bool codegen::isRealProduct(Operation *op) {
          !isQuantized(op->getResult(0).getType());
 }
 
-bool codegen::isFloatConv(Operation *op) {
-  return isa<nn::ConvOp>(op) &&
-         llvm::all_of(op->getOperandTypes(),
-                      [](Type type) { return getElementTypeOrSelf(type).isF32(); }) &&
+bool codegen::isConvToFloat(Operation *op) {
+  auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
+  return isa<nn::ConvOp>(op) && isF32(op->getResult(0).getType()) &&
+         (isQuantized(op->getOperand(0).getType()) || llvm::all_of(op->getOperandTypes(), isF32)) &&
          llvm::all_of(op->getOperands().drop_front(),
                       [](Value value) { return value.getDefiningOp<nn::ConstantOp>(); });
 }

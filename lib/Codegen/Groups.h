@@ -19,8 +19,8 @@ bool isElementwisePart(mlir::Operation *op);
 /// A product in integers whose real results an epilogue may read.
 bool isRealProduct(mlir::Operation *op);
 
-/// A convolution in floats by constant weights, which tiles take.
-bool isFloatConv(mlir::Operation *op);
+/// A convolution by constant weights whose results are floats, of floats or integers.
+bool isConvToFloat(mlir::Operation *op);
 
 /// What the parts read of others, in their order.
 llvm::SetVector<mlir::Value> getInputs(llvm::ArrayRef<mlir::Operation *> parts);

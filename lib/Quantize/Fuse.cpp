@@ -122,6 +122,8 @@ static DenseSet<Operation *> findFloats(const Backend &backend, Block &block) {
   DenseSet<Operation *> floats;
   if (!backend.getNormsReason().empty())
     floats = findNormOps(block);
+  if (FloatSumsOp sums = backend.getFloatSums())
+    floats.insert_range(findLongSums(block, sums.getLength()));
   if (!backend.getStatesReason().empty())
     floats.insert_range(findGateSums(backend, block));
   return floats;

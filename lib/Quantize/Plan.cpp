@@ -76,6 +76,9 @@ public:
         if (isPlanned(&op))
           plan.decisions.push_back(decide(&op, backend, mapping));
       }
+    if (FloatSumsOp sums = backend.getFloatSums())
+      for (Block &block : function.getFunctionBody())
+        keepFloat(findLongSums(block, sums.getLength()), "OCT127", sums.getReason());
     keepFloatWhatIsNotRead();
     keepFloatByStructure();
     keepFloatWhatIsNotRead();

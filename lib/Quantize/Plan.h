@@ -41,6 +41,10 @@ llvm::DenseSet<mlir::Operation *> findAngleOps(mlir::Block &block);
 /// where these are products, sums, powers, moves, and clamps behind the last product.
 llvm::DenseSet<mlir::Operation *> findRatioOps(mlir::Block &block);
 
+/// The residual sums each of which adds to another, at least `length` in a row, and what stands
+/// between them beside the branches. (Trunks.cpp)
+llvm::DenseSet<mlir::Operation *> findLongSums(mlir::Block &block, int64_t length);
+
 /// The units whose columns may be split that have less than `share` of the weights and read an
 /// argument of the function, moved at most, and those that make its results, if all of them
 /// together have less. (Ends.cpp)

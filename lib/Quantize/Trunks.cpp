@@ -1,4 +1,4 @@
-//===- Trunks.cpp - layers between residual sums --------------------------===//
+//===- Trunks.cpp - residual sums and layers between them -----------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,16 +6,97 @@
 //===----------------------------------------------------------------------===//
 //
 // What a branch of a residual sum loses is a small part of the sum. A layer between the sums of one
-// stage and those of the next is no branch: what it loses, all that is behind it has lost.
+// stage and those of the next is no branch: what it loses, all that is behind it has lost. And
+// each sum rounds what all sums before it have added.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Support/Constants.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace octet;
+
+/// Between `other` and `value` are no more operators than a branch may have.
+static bool isComputedOf(Value value, Value other) {
+  constexpr size_t kLongest = 1000;
+  Operation *first = other.getDefiningOp();
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < std::min(reached.size(), kLongest); ++i) {
+    if (reached[i] == other)
+      return true;
+    Operation *op = reached[i].getDefiningOp();
+    if (op && (!first || (op->getBlock() == first->getBlock() && first->isBeforeInBlock(op))))
+      reached.insert_range(op->getOperands());
+  }
+  return false;
+}
+
+namespace {
+/// A sum of a value, moved, pooled or computed element by element at most, and of what layers
+/// compute of the same value.
+struct ResidualSum {
+  Operation *addedTo = nullptr; ///< computes that value; null if it comes in
+  SmallVector<Operation *> between;
+  int64_t count = 0; ///< of the sums up to this one
+};
+} // namespace
+
+/// Follows `value` to what it is moved, pooled, or computed element by element of.
+static Value follow(Value value, SmallVectorImpl<Operation *> &between) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!op->hasTrait<nn::Elementwise>() && !op->hasTrait<nn::DataMovement>() &&
+        !isa<nn::MaxPoolOp, nn::AvgPoolOp>(op))
+      break;
+    auto operands = llvm::make_filter_range(op->getOperands(),
+                                            [](Value operand) { return !isConstant(operand); });
+    if (!llvm::hasSingleElement(operands))
+      break;
+    between.push_back(op);
+    value = *operands.begin();
+  }
+  return value;
+}
+
+static std::optional<ResidualSum> getResidualSum(Operation &op) {
+  auto add = dyn_cast<nn::AddOp>(op);
+  if (!add || add.getLhs().getType() != add.getRhs().getType())
+    return std::nullopt;
+  for (auto [value, branch] :
+       {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
+    ResidualSum sum;
+    Value addedTo = follow(value, sum.between);
+    sum.addedTo = addedTo.getDefiningOp();
+    if (isComputedOf(branch, addedTo))
+      return sum;
+  }
+  return std::nullopt;
+}
+
+DenseSet<Operation *> octet::findLongSums(Block &block, int64_t length) {
+  llvm::MapVector<Operation *, ResidualSum> sums;
+  DenseSet<Operation *> found;
+  for (Operation &op : block) {
+    auto sum = getResidualSum(op);
+    if (!sum)
+      continue;
+    auto before = sums.find(sum->addedTo);
+    sum->count = before == sums.end() ? 1 : before->second.count + 1;
+    sums[&op] = *sum;
+    if (sum->count >= length)
+      for (Operation *trunk = &op; sums.contains(trunk) && found.insert(trunk).second;)
+        trunk = sums.find(trunk)->second.addedTo;
+  }
+  for (auto &[op, sum] : sums)
+    if (found.contains(sum.addedTo)) {
+      found.insert(op);
+      found.insert_range(sum.between);
+    }
+  return found;
+}
 
 namespace {
 /// The residual sums of a plan, in floats.
@@ -34,29 +115,11 @@ public:
   bool isOfSum(Value value);
 
 private:
-  bool isComputedOf(Value value, Value other) const;
-
   DenseMap<Operation *, const Decision *> byOp;
   DenseMap<Operation *, Value> carried; ///< what getCarried has found
   DenseSet<Value> seen;                 ///< by findLayers
 };
 } // namespace
-
-/// Between `other` and `value` are no more operators than a branch may have.
-bool Trunks::isComputedOf(Value value, Value other) const {
-  constexpr size_t kLongest = 1000;
-  Operation *first = other.getDefiningOp();
-  llvm::SetVector<Value> reached;
-  reached.insert(value);
-  for (size_t i = 0; first && i < std::min(reached.size(), kLongest); ++i) {
-    if (reached[i] == other)
-      return true;
-    Operation *op = reached[i].getDefiningOp();
-    if (op && op->getBlock() == first->getBlock() && first->isBeforeInBlock(op))
-      reached.insert_range(op->getOperands());
-  }
-  return false;
-}
 
 Value Trunks::getCarried(Operation *add) {
   if (!isa<nn::AddOp>(add))

@@ -332,6 +332,13 @@ octet.backend @b {
 
 // -----
 
+octet.backend @b {
+  // expected-error @+1 {{expected a length of at least 1, but got 0}}
+  octet.float_sums length = 0 because "they are many"
+}
+
+// -----
+
 octet.qconfig_mapping @m {
   // expected-error @+1 {{expected a regular expression, but got "a\x1B[": }}
   octet.module_name_regex "a\1B[" none

@@ -83,6 +83,8 @@ octet.backend @tutorial {
   octet.float_angles because "a sine reads it"
   // CHECK: octet.float_ratios because "ratios of it count"
   octet.float_ratios because "ratios of it count"
+  // CHECK: octet.float_sums length = 18 because "they are many"
+  octet.float_sums length = 18 because "they are many"
   // CHECK: octet.float_ends share = 5.000000e-02 because "it is small"
   octet.float_ends share = 0.05 because "it is small"
   // CHECK: octet.float_products share = 1.000000e-01 because "they are few"

@@ -9,6 +9,9 @@ from decibels import get_decibels
 
 f32 = np.float32
 
+# Twenty sums, to each of which a layer adds little.
+SUMS = "\n".join(f"c{i} = Conv(x{i}, w{i})\ns{i + 1} = Add(x{i}, c{i})\nx{i + 1} = Relu(s{i + 1})" for i in range(20)).replace("x0", "x") + "\ny = Conv(x20, v)"
+
 # Blocks that select nothing, of which the factor is 1000; a mean of rows, in which the errors of these cancel out; one row of many that is
 # far larger, as the class token of XCiT; points times frequencies, many turns; the logarithm of a spectrum, filtered.
 NORM = "p = MatMul(x, w)\na = MatMul(z, p)\ns = Mul(a, a)\nm = ReduceMean<axes=[1]>(s)\ne = Add(m, eps)\nr = Sqrt(e)\nk = Reciprocal(r)\nn = Mul(a, k)\ny = MatMul(n, v)"
@@ -45,6 +48,11 @@ def make_head(rng):
     return HEAD, weights, {"x": rng.normal(size=(8, 256, 32)).astype(f32)}
 
 
+def make_sums(rng):
+    weights = {f"w{i}": rng.normal(size=(32, 32, 1, 1), scale=0.01).astype(f32) for i in range(20)}
+    return SUMS, {**weights, "v": rng.normal(size=(32, 32, 1, 1)).astype(f32)}, {"x": rng.normal(size=(8, 1, 32, 16, 16)).astype(f32)}
+
+
 def make_tokens(rng):
     rows, columns = 512, 128
     constants = {"g": np.ones(columns, f32), "r": np.where(np.arange(rows) == 0, 20, 1).astype(f32)[:, None],
@@ -55,10 +63,11 @@ def make_tokens(rng):
 FOLLOWS = "  octet.pattern @slice dtypes = [@a8] observation = shared float_uses = stays_float float_operands = follows"
 RULES = [("  octet.float_norms ", "  // ", "OCT109", make_norm, 15), ("  octet.float_angles ", "  // ", "OCT123", make_angles, 15),
          ("  octet.float_ratios ", "  // ", "OCT124", make_spectrum, 15),
+         ("  octet.float_sums ", "  // ", "OCT127", make_sums, 3),
          ("  octet.float_ends ", "  // ", "OCT113", make_head, 5), (FOLLOWS, FOLLOWS[:-len(" float_operands = follows")], "OCT108", make_tokens, 4)]
 
 
-@pytest.mark.parametrize("entry,instead,code,make,saved", RULES, ids=["norms", "angles", "spectra", "ends", "slices"])
+@pytest.mark.parametrize("entry,instead,code,make,saved", RULES, ids=["norms", "angles", "spectra", "sums", "ends", "slices"])
 def test_what_a_rule_saves(entry, instead, code, make, saved, source, tmp_path):
     lines, constants, samples = make(np.random.default_rng(0))
     network = onnx_networks.make_network(lines, inputs={name: list(array.shape[1:]) for name, array in samples.items()}, constants=constants).SerializeToString()

@@ -104,6 +104,8 @@ public:
   llvm::StringRef getAnglesReason() const;
   /// Why values of which ratios count stay float, or "" if they do not.
   llvm::StringRef getRatiosReason() const;
+  /// Which residual sums stay float; null if none do.
+  FloatSumsOp getFloatSums() const;
   /// Which layers at the ends of the network stay float; null if none do.
   FloatEndsOp getFloatEnds() const;
   FloatProductsOp getFloatProducts() const;

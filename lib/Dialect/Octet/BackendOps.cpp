@@ -304,6 +304,12 @@ template <typename OpTy> static LogicalResult verifyShare(OpTy op) {
   return success();
 }
 
+LogicalResult FloatSumsOp::verify() {
+  if (getLength() < 1)
+    return emitOpError("expected a length of at least 1, but got ") << getLength();
+  return success();
+}
+
 LogicalResult FloatEndsOp::verify() { return verifyShare(*this); }
 LogicalResult FloatProductsOp::verify() { return verifyShare(*this); }
 
@@ -311,7 +317,7 @@ LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
     if (!isa<DTypesOp, DTypesListOp, PartOp, PatternOp, ChainOp, FoldOp, FoldChainOp, FloatOp,
-             FloatStatesOp, FloatNormsOp, FloatAnglesOp, FloatRatiosOp, FloatEndsOp,
+             FloatStatesOp, FloatNormsOp, FloatAnglesOp, FloatRatiosOp, FloatSumsOp, FloatEndsOp,
              FloatProductsOp, RecipeOp>(part))
       return emitOpError(
                  "expected dtypes, patterns, folds, float operators and a recipe, but got '")

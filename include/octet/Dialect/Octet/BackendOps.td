@@ -148,7 +148,7 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
     its path beside this one, or a built-in name), whose entries follow but for those whose symbols this backend has, for
     chains whose data types it has not, and for places of a recipe that it names. `octet-attach-policy` resolves both. Errors: anything but `octet.dtypes`, `octet.dtypes_list`,
     `octet.part`, `octet.pattern`, `octet.chain`, `octet.fold`, `octet.fold_chain`, `octet.float`,
-    `octet.float_states`, `octet.float_norms`, `octet.float_angles`, `octet.float_ratios`, `octet.float_ends`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    `octet.float_states`, `octet.float_norms`, `octet.float_angles`, `octet.float_ratios`, `octet.float_sums`, `octet.float_ends`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
   let regions = (region SizedRegion<1>:$body);

@@ -66,6 +66,18 @@ def Octet_FloatRatiosOp : Octet_FloatByPlaceOp<"float_ratios"> {
   }];
 }
 
+def Octet_FloatSumsOp : Octet_BackendPart<"float_sums"> {
+  let summary = "residual sums stay float where many follow on each other";
+  let description = [{
+    A residual sum adds a value, moved, pooled or computed element by element at most, and what layers compute of the same value. Where each of at least `length` such
+    sums adds to the one before, all of them stay float (OCT127): each would round what all before have added. octet-fuse puts none of them into a unit with weights.
+    Errors: a length below 1. PyTorch: no counterpart.
+  }];
+  let arguments = (ins I64Attr:$length, StrAttr:$reason);
+  let assemblyFormat = "`length` `=` $length `because` $reason attr-dict";
+  let hasVerifier = 1;
+}
+
 def Octet_FloatEndsOp : Octet_BackendPart<"float_ends"> {
   let summary = "small first and last layers stay float";
   let description = [{
