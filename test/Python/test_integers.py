@@ -131,6 +131,16 @@ CASES = {
     "scatter": ("a = ScatterND(x, i, u)\nb = ScatterND<reduction=\"add\">(x, i, u)\nc = ScatterElements<axis=1>(x, j, v)\nd = ScatterElements<axis=0, reduction=\"max\">(x, k, v)",
                 dict(x=numbers("float32", 4, 6), i=np.array([[1], [-1], [0]]), u=numbers("float32", 3, 6), j=np.array([[1, -2], [0, 3]]),
                      k=np.array([[1, 2], [1, -1]]), v=numbers("float32", 2, 2)), dict.fromkeys("abcd", "float32")),
+    "scatter_rows": ("e = Expand(i, s)\na = ScatterElements<axis=0, reduction=\"add\">(x, e, u)\nb = ScatterElements<axis=0, reduction=\"max\">(x, e, u)\nf = Tile(j, r)\n"
+                     "c = ScatterElements<axis=0>(x, f, v)\nd = ScatterND<reduction=\"add\">(k, i, l)\ng = GatherElements<axis=0>(x, e)",
+                     dict(x=numbers("float32", 5, 23), i=numbers("int64", 9, 1, low=-5, high=5), u=numbers("float32", 9, 23), j=np.array([[1], [-1], [0]], np.int32),
+                          v=numbers("float32", 3, 23), k=numbers("int64", 5, 19), l=numbers("int64", 9, 19)),
+                     dict(a="float32", b="float32", c="float32", d="int64", g="float32"), dict(s=[9, 23], r=[1, 23])),
+    "scatter_inner_rows": ("e = Expand(i, s)\na = ScatterElements<axis=1, reduction=\"add\">(x, e, u)\nb = GatherElements<axis=1>(x, e)\n"
+                           "f = Expand(i, t)\nc = GatherElements<axis=1>(x, f)\ng = Expand(j, s)\nd = GatherElements<axis=1>(x, g)",
+                           dict(x=numbers("float32", 2, 5, 3, 7), i=numbers("int64", 2, 6, 1, 1, low=-5, high=5), u=numbers("float32", 2, 6, 3, 7),
+                                j=numbers("int64", 1, 6, 3, 1, low=-5, high=5)),
+                           dict.fromkeys("abcd", "float32"), dict(s=[2, 6, 3, 7], t=[2, 6, 3, 4])),
     "scatter_of_constants": ("a = ScatterElements<axis=1>(w, i, v)\nb = Add(x, a)\nc = ScatterElements(k, j, l)\nd = Add(z, c)", dict(x=numbers("float32", 4, 6), z=numbers("int64", 5)),
                              dict(b="float32", d="int64"), dict(w=numbers("float32", 4, 6), i=np.array([[1, -2], [0, 3]]), v=numbers("float32", 2, 2), k=np.arange(5),
                                                                 j=[-1, 0], l=[70, 80])),
@@ -235,10 +245,12 @@ def test_a_piece_without_elements_is_omitted():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("nodes", ["y = Gather<axis=0>(w, i)", "y = GatherElements<axis=0>(w, i)", "y = ScatterElements<axis=0>(w, i, w)"])
+@pytest.mark.parametrize("nodes", ["y = Gather<axis=0>(w, i)", "y = GatherElements<axis=0>(w, i)", "y = ScatterElements<axis=0>(w, i, w)",
+                                   "j = Reshape(i, all)\nk = Unsqueeze(j, one)\ny = ScatterND(q, k, v)"])
 def test_an_index_outside_ends_the_run(nodes, threads, tmp_path):
     """In Python with an exception, for octet-run and for C with a code; the next run goes well."""
-    model = make_network(nodes, {"i": ("int64", [4, 3])}, {"y": "float32"}, {"w": numbers("float32", 4, 3)})
+    constants = {"w": numbers("float32", 4, 3), "q": numbers("float32", 4, 40), "v": numbers("float32", 12, 40), "all": np.array([-1]), "one": np.array([1])}
+    model = make_network(nodes, {"i": ("int64", [4, 3])}, {"y": "float32"}, constants)
     network = octet.compile(model, threads=threads)
     good = {"i": numbers("int64", 4, 3, low=-4, high=4)}
     for bad in (4, -5, 2**62, -2**63):

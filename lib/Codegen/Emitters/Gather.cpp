@@ -101,29 +101,72 @@ LogicalResult codegen::emitGather(ProgramEmitter &emitter, nn::GatherOp op) {
   return success();
 }
 
-/// The data are copied, then rows are put over them one by one: in one thread, since several may
-/// have the same place.
+namespace {
+/// Columns of rows that are combined with others: blocks of sixteen, then those that are left.
+struct Columns {
+  static constexpr int64_t kLanes = 16;
+  int64_t count, blocks;
+
+  Columns(int64_t count, bool inVectors) : count(count), blocks(inVectors ? count / kLanes : 0) {}
+  int64_t getRange() const { return std::max<int64_t>(blocks, 1); }
+  /// Calls `body` with the first column of b.lanes, in the blocks [begin, end) of the range.
+  void emit(KernelBuilder &b, Value begin, Value end, function_ref<void(Value)> body) const {
+    if (blocks)
+      b.loop(begin, end, 1, [&](Value block) {
+        b.lanes = kLanes;
+        body(b.mulIndex(block, kLanes));
+        b.lanes = 1;
+      });
+    if (blocks * kLanes == count)
+      return;
+    Value isLast =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, end, b.index(getRange())).getResult();
+    auto rest = scf::IfOp::create(b, isLast, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(rest.thenBlock());
+    b.loop(b.index(blocks * kLanes), b.index(count), 1, body);
+  }
+};
+} // namespace
+
+/// The data are copied, then rows are put over them one by one, since several may have the same
+/// place: threads take columns.
 LogicalResult codegen::emitScatter(ProgramEmitter &emitter, nn::ScatterOp op) {
   emitWholeCopy(emitter, op, op.getData(), op.getResult());
   Signature signature(emitter);
   int indices = signature.addTensor(op.getIndices()),
       updates = signature.addTensor(op.getUpdates()), target = signature.addTensor(op.getResult()),
       status = signature.add(emitter.getStatus());
-  ArrayRef<int64_t> shape = op.getUpdates().getType().getShape();
-  int64_t size = op.getType().getDimSize(0);
-  emitter.addStep(op, kernel::Kernels::scatter, signature.arguments, 1,
-                  [&](KernelBuilder &b, ValueRange args, Value, Value) {
+  RankedTensorType type = op.getUpdates().getType();
+  int64_t size = op.getType().getDimSize(0), last = type.getRank() - 1;
+  SmallVector<int64_t> rows(type.getShape());
+  if (last > 0)
+    rows.pop_back();
+  bool inVectors = last > 0 && type.getElementType().isF32() && !emitter.getLevel().isScalar() &&
+                   getStrides(type).steps[last] == 1 && getStrides(op.getType()).steps[last] == 1;
+  Columns columns(last > 0 ? type.getDimSize(last) : 1, inVectors);
+  emitter.addStep(op, kernel::Kernels::scatter, signature.arguments, columns.getRange(),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     TensorView from = signature.getTensor(updates, args),
                                to = signature.getTensor(target, args);
-                    emitLoopNest(b, shape, b.index(0), b.index(shape[0]), [&](ValueRange i) {
+                    emitLoopNest(b, rows, b.index(0), b.index(rows[0]), [&](ValueRange i) {
                       Value number =
                           loadRaw(b, signature.getTensor(indices, args), i.take_front(), -1);
-                      SmallVector<Value> place(i);
+                      SmallVector<Value> source(i), place(i);
                       place[0] = getPosition(b, number, size, args[status]);
-                      Value combined =
-                          emitCombination(b, op.getCombination(), loadReal(b, to, place, -1),
-                                          loadReal(b, from, i, -1));
-                      storeReal(b, combined, to, place, -1);
+                      if (last > 0) {
+                        source.push_back({});
+                        place.push_back({});
+                      }
+                      columns.emit(b, begin, end, [&](Value column) {
+                        int64_t laneAxis = b.lanes > 1 ? last : -1;
+                        if (last > 0)
+                          source.back() = place.back() = column;
+                        Value combined = emitCombination(b, op.getCombination(),
+                                                         loadReal(b, to, place, laneAxis),
+                                                         loadReal(b, from, source, laneAxis));
+                        storeReal(b, combined, to, place, laneAxis);
+                      });
                     });
                   });
   return success();

@@ -72,8 +72,17 @@ static int64_t countBetween(ShapeRef shape, int64_t begin, int64_t end) {
 // GatherElements, GatherND and their counterparts
 //===----------------------------------------------------------------------===//
 
+/// `data` whose first `count` dimensions are one.
+static Value joinDimensions(Node &node, Value data, int64_t count) {
+  ShapeRef shape = shapeOf(data);
+  Shape joined{countBetween(shape, 0, count)};
+  joined.append(shape.begin() + count, shape.end());
+  return node.reshape(data, joined);
+}
+
 namespace {
-/// What GatherElements and ScatterElements have in common: positions in the flattened data.
+/// What GatherElements and ScatterElements have in common: positions in data whose first dimensions
+/// are one.
 struct Elements {
   MaybeValue data = failure(), positions = failure();
 };
@@ -91,15 +100,51 @@ static FailureOr<int64_t> readAxis(Node &node) {
   return axis;
 }
 
+/// The value of one element along `axis` that `value` has side by side there, or null.
+static Value findRepeated(Value value, int64_t axis) {
+  if (shapeOf(value)[axis] == 1)
+    return value;
+  auto concat = value.getDefiningOp<nn::ConcatOp>();
+  if (!concat || (int64_t)concat.getAxis() != axis)
+    return {};
+  Value repeated, before;
+  for (Value operand : concat.getOperands()) {
+    if (operand == before)
+      continue;
+    before = operand;
+    Value part = findRepeated(operand, axis);
+    if (!part || (repeated && part != repeated))
+      return {};
+    repeated = part;
+  }
+  return repeated;
+}
+
+/// The indices of whole rows: they have all of the dimensions behind `axis` that the data have, in
+/// which they are the same. Else null.
+static Value findRowIndices(Value indices, ShapeRef shape, int64_t axis) {
+  for (int64_t d = shape.size() - 1; d > axis && indices; --d)
+    indices = shapeOf(indices)[d] == shape[d] ? findRepeated(indices, d) : Value();
+  return indices;
+}
+
 static Elements readElements(Node &node, int64_t axis) {
-  Shape shape = node.shape(0);
+  Shape shape = node.shape(0), part = node.shape(1);
   Elements elements;
-  auto data = node.any(0);
-  if (succeeded(data))
-    elements.data = node.reshape(*data, {*countElements(shape)});
-  elements.positions =
-      addPosition(node, makeOffsets(node, node.shape(1), shape, axis), toIndices(node, node.any(1)),
-                  shape[axis], getStrides(shape)[axis]);
+  auto data = node.any(0), indices = node.any(1);
+  if (failed(data) || failed(indices))
+    return elements;
+  if (Value ofRows = findRowIndices(*indices, shape, axis)) {
+    shape.truncate(axis + 1);
+    part.truncate(axis + 1);
+    indices = node.reshape(ofRows, part);
+  }
+  elements.data = joinDimensions(node, *data, shape.size());
+  indices = toIndices(node, indices);
+  elements.positions = shape.size() == 1
+                           ? indices
+                           : addPosition(node, makeOffsets(node, part, shape, axis), indices,
+                                         shape[axis], getStrides(shape)[axis]);
   return elements;
 }
 
@@ -125,6 +170,8 @@ static MaybeValue readTuples(Node &node, int64_t batch) {
   auto indices = toIndices(node, node.any(1));
   Shape outer(ShapeRef(tuples).drop_back()), rows(shape);
   rows.truncate(batch + length);
+  if (rows.size() == 1 && succeeded(indices)) // counted from the end by what reads them, too
+    return MaybeValue(node.reshape(*indices, outer));
   Shape strides = getStrides(rows), along(outer.size(), 0);
   std::copy_n(strides.begin(), batch, along.begin());
   auto positions = integerConstant(node, "offsets", outer, enumerateOffsets(outer, along));
@@ -139,14 +186,6 @@ static MaybeValue readTuples(Node &node, int64_t batch) {
                             strides[batch + i]);
   }
   return failed(indices) ? indices : positions;
-}
-
-/// `data` whose first `count` dimensions are one.
-static Value joinDimensions(Node &node, Value data, int64_t count) {
-  ShapeRef shape = shapeOf(data);
-  Shape joined{countBetween(shape, 0, count)};
-  joined.append(shape.begin() + count, shape.end());
-  return node.reshape(data, joined);
 }
 
 LogicalResult onnx_import::importGatherND(Node &node) {
@@ -174,14 +213,14 @@ static LogicalResult setScattered(Node &node, Value data, Value positions) {
   auto updates = node.any(2);
   if (failed(updates))
     return failure();
-  int64_t count = *countElements(shapeOf(positions));
-  Shape rows(shapeOf(data));
-  rows[0] = count;
-  if (*countElements(rows) != *countElements(shapeOf(*updates)))
+  int64_t count = *countElements(shapeOf(positions)), size = shapeOf(data)[0],
+          columns = countBetween(shapeOf(data), 1, shapeOf(data).size());
+  if (count * columns != *countElements(shapeOf(*updates)))
     return node.invalid("has updates of shape " + printShape(shapeOf(*updates)) + " for " +
                         Twine(count) + " indices");
-  auto result = node.create<nn::ScatterOp>(data, node.reshape(positions, {count}),
-                                           node.reshape(*updates, rows), combination);
+  auto result = node.create<nn::ScatterOp>(node.reshape(data, {size, columns}),
+                                           node.reshape(positions, {count}),
+                                           node.reshape(*updates, {count, columns}), combination);
   return failed(result) ? failure() : node.setResult(node.reshape(*result, node.shape(0)));
 }
 
