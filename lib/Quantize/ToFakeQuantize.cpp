@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "octet/Dialect/NN/NN.h"
 #include "octet/Numerics/Quantize.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
@@ -120,6 +123,7 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
   void runOnOperation() override {
     OriginPropagation origins;
     OpBuilder builder(&getContext(), &origins);
+    dropScalesOfEachRun(builder, origins);
     WalkResult result = getOperation().walk([&](DequantizeOp op) {
       if (!isOwn(op))
         return WalkResult::advance();
@@ -142,6 +146,38 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
     getOperation().walk([](Operation *op) {
       if ((op->hasTrait<OpTrait::ConstantLike>() || isa<quant::StorageCastOp>(op)) &&
           op->use_empty())
+        op->erase();
+    });
+  }
+
+  /// What the file quantizes in each run has no range in it: it is observed as in a float network.
+  void dropScalesOfEachRun(OpBuilder &builder, OriginPropagation &origins) {
+    SmallVector<nn::ProductOpInterface> products;
+    getOperation().walk([&](nn::ProductOpInterface product) {
+      if (isOwn(product))
+        products.push_back(product);
+    });
+    for (nn::ProductOpInterface product : products) {
+      origins.setSource(getOrigin(product.getOperation()));
+      reshapeBeforeQuantize(builder, product);
+      takeDynamicScales(builder, product);
+    }
+    bool any = false;
+    getOperation().walk([&](DequantizeDynamicOp op) {
+      auto quantize = op.getInput().getDefiningOp<QuantizeDynamicOp>();
+      if (!isOwn(op) || !quantize || quantize.getScale() != op.getScale() ||
+          quantize.getZeroPoint() != op.getZeroPoint())
+        return;
+      op.replaceAllUsesWith(quantize.getInput());
+      op.erase();
+      any = true;
+      ++numDynamic;
+    });
+    if (!any)
+      return;
+    // Backwards: the integers, then the scales that they alone have read.
+    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+      if (isOwn(op) && isOpTriviallyDead(op))
         op->erase();
     });
   }

@@ -124,6 +124,23 @@ def test_recurrent_layers_are_quantized_in_each_run(direction, weights, per_chan
     assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
 
 
+@pytest.mark.parametrize("direction", [None, "forward", "bidirectional"])
+def test_with_samples_they_are_quantized_once(direction, tmp_path):
+    """What such a file quantizes in each run has no range in it: it is what the float file is with the same samples, but for the weights, which keep their integers."""
+    count = 2 if direction == "bidirectional" else 1
+    lstm = f'y = LSTM<direction="{direction}", hidden_size=16>(x, w, r, b)'
+    layers = "a = MatMul(x, u)\nc = Add(a, s)\nd = Relu(c)\ny = MatMul(d, v)"
+    constants = {"w": (count, 64, 24), "r": (count, 64, 16), "b": (count, 128)} if direction else {"u": (24, 64), "s": (64,), "v": (64, 16)}
+    model = make(lstm if direction else layers, inputs={"x": [40, 2, 24]}, constants=constants)
+    session, dynamic = open_onnxruntime(model), quantize_in_each_run(model, tmp_path, "QInt8")
+    samples = {"x": np.stack([make_feed(session, seed)["x"] for seed in range(4)])}
+    of_file, of_float = (octet.compile(network.SerializeToString(), calibration_data=samples) for network in (dynamic, model))
+    assert {row.verdict for row in of_file.report if row.macs} == {row.verdict for row in of_float.report if row.macs}
+    feed = make_feed(session, 9)
+    wanted, once, plain = (np.asarray(list(run(feed).values())[0], np.float64) for run in (lambda feed: {"y": session.run(None, feed)[0]}, of_file.run, of_float.run))
+    assert np.square(once - wanted).mean() < 2 * np.square(plain - wanted).mean()
+
+
 @pytest.mark.parametrize("name", ["u_net, QDQ per channel", "mixer, in each run", "u_net, in each run"])
 def test_levels_agree(name, tmp_path):
     model = MAKERS[name](tmp_path) if name in MAKERS else quantize_in_each_run(make_mixer() if name.startswith("mixer") else make_u_net(), tmp_path, "QUInt8")

@@ -70,3 +70,43 @@ func.func @batch_norm(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
   %y = nn.batch_norm %x, %d, %c, %c, %d epsilon 1.0e-05 : (tensor<1x1x2x2xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x2x2xf32>
   return %y : tensor<1x1x2x2xf32>
 }
+
+// -----
+
+// What is quantized in each run has no range in the file. The scale by which the sums are multiplied was that of the integers, and the
+// weights get their own part of it.
+// CHECK-LABEL: func @each_run
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>
+// CHECK-NOT: dynamic
+// CHECK-NOT: choose_qparams
+// CHECK: %[[W:.*]] = octet.fake_quantize %{{.*}} as !quant.uniform<i8:f32, 2.500000e-01> : tensor<4x3xf32>
+// CHECK: %[[Y:.*]] = nn.linear %[[X]], %[[W]]
+// CHECK-NEXT: return %[[Y]]
+func.func @each_run(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
+  %scale, %zero = octet.choose_qparams %x range [0, 255] : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %scale, %zero : (tensor<2x3xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x!quant.uniform<u8:f32, 1.0>>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %d = octet.dequantize_dynamic %q by %one, %zero : (tensor<2x3x!quant.uniform<u8:f32, 1.0>>, tensor<f32>, tensor<i32>) -> tensor<2x3xf32>
+  %w = nn.constant dense<3> : tensor<4x3xi8> -> tensor<4x3x!quant.uniform<i8:f32, 1.0>>
+  %v = octet.dequantize %w : (tensor<4x3x!quant.uniform<i8:f32, 1.0>>) -> tensor<4x3xf32>
+  %p = nn.linear %d, %v : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %quarter = nn.constant dense<0.25> : tensor<f32>
+  %f = nn.mul %scale, %quarter : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %y = nn.mul %p, %f : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// -----
+
+// Integers that are read by themselves stay what they are.
+// CHECK-LABEL: func @other_integers
+// CHECK: octet.choose_qparams
+// CHECK: octet.quantize_dynamic
+// CHECK: octet.dequantize_dynamic
+func.func @other_integers(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %scale, %zero = octet.choose_qparams %x range [0, 255] : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %scale, %zero : (tensor<2x3xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x!quant.uniform<u8:f32, 1.0>>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %d = octet.dequantize_dynamic %q by %one, %zero : (tensor<2x3x!quant.uniform<u8:f32, 1.0>>, tensor<f32>, tensor<i32>) -> tensor<2x3xf32>
+  return %d : tensor<2x3xf32>
+}

@@ -43,13 +43,16 @@ def ToFakeQuantizePass : Octet_QuantizePass<"octet-to-fake-quantize", "::mlir::M
     - Dequantized constants become constants of f32, with `octet.fake_quantize` behind them if their integers have 8 bits.
       Weights with a zero point become signed integers without, if their distances from it fit ([N.centered]).
 
+    - What is quantized in each run, of which a file has no range, is real numbers again; sums of integers that are multiplied by such a scale are products of real numbers.
+
     Patterns then match between the values that have a range, `octet-prepare` keeps these ranges and gives the other values observers.
     Errors: a quantized value that is not between a quantize and a dequantize, such as an argument in integers; an activation with a scale
     per channel. Source: [N.fake_quantize]; PyTorch: `prepare_qat_fx` and training have come before.
   }];
   let statistics = [
     Statistic<"numValues", "num-values", "values with a trained range">,
-    Statistic<"numConstants", "num-constants", "dequantized constants">
+    Statistic<"numConstants", "num-constants", "dequantized constants">,
+    Statistic<"numDynamic", "num-dynamic", "values that were quantized in each run">
   ];
 }
 
