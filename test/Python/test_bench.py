@@ -261,6 +261,8 @@ def test_survey_measures():
     a, b = np.array([1.0, -4.0]), np.array([2.0, 2.0])
     assert tables.get_error(b, b + 1) == pytest.approx(1 / 3)
     assert tables.get_error(b * 0 + 1e-9, b * 0) == pytest.approx(1e-9)
+    assert tables.get_error([np.nan, np.inf, 3], [np.nan, np.inf, 2]) == pytest.approx(0.5)
+    assert tables.get_error([np.nan, 2], [1, 2]) == tables.get_error([1, 2], [np.nan, 2]) == tables.get_error([np.inf, 2], [-np.inf, 2]) == np.inf
     assert survey.get_sqnr([a + 0.25], [a]) == pytest.approx(10 * np.log10(6.25 / 0.0625))
     message = 'x.onnx: error: 2 operators are not supported\n  node "a" (Erf, domain ai.onnx, opset 17): no\n  node "b" (Erf, domain'
     assert survey.name_needs(message) == "Erf" and survey.name_needs("x.onnx: error: no file\nmore") == "x.onnx: error: no file"

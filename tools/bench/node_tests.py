@@ -161,12 +161,7 @@ def get_error(got, expected):
         return np.inf
     if expected.dtype.kind in "iub":
         return 0.0 if np.array_equal(got, expected) else np.inf
-    dtype, expected, got = expected.dtype.name, expected.astype(np.float64), got.astype(np.float64)
-    finite = np.isfinite(expected)
-    if not np.array_equal(got[~finite], expected[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
-        return np.inf
-    error = tables.get_error(got[finite], expected[finite]) if finite.any() else 0.0
-    return error * TOLERANCE / HALF_TOLERANCES.get(dtype, TOLERANCE)
+    return tables.get_error(got, expected) * TOLERANCE / HALF_TOLERANCES.get(expected.dtype.name, TOLERANCE)
 
 
 def drop_rows_behind(case, results):

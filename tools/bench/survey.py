@@ -120,7 +120,7 @@ def main():
         floats = sum(row.verdict != "int8" for row in network.models[0].report)
         table.row(task.name, f"{error:.1e}", f"{sqnr:.1f}", "same" if levels_agree else "DIFFER", "" if share is None else f"{share:.1%}",
                   floats, *(tables.format_microseconds(seconds) for seconds in times.values()))
-        wrong += (error > TOLERANCE and difference > DIFFERENCE) or not levels_agree
+        wrong += (error > TOLERANCE and not difference <= DIFFERENCE) or not levels_agree
         taken += 1
     print(f"{taken} taken, {wrong} of them wrong, {refused} refused")
     return 1 if wrong else 0

@@ -48,10 +48,14 @@ def format_microseconds(seconds):
 
 
 def get_error(got, expected):
-    """The largest difference over the largest expected magnitude; or the largest difference if only zeros are expected."""
+    """The largest difference over the largest finite magnitude, or the largest difference if only zeros are expected; infinite where NaN or infinities differ."""
     import numpy as np
 
-    return float(np.abs(np.asarray(got, np.float64).reshape(expected.shape) - expected).max() / (np.abs(expected).max() or 1.0))
+    expected = np.asarray(expected, np.float64)
+    got, finite = np.asarray(got, np.float64).reshape(expected.shape), np.isfinite(expected)
+    if not np.array_equal(got[~finite], expected[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
+        return math.inf
+    return float(np.abs(got[finite] - expected[finite]).max(initial=0) / (np.abs(expected[finite]).max(initial=0) or 1.0))
 
 
 def geometric_mean(values):
