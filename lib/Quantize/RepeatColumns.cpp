@@ -21,9 +21,8 @@ void octet::setOperand(OpOperand &operand, Value value) {
     group.getBody().getArgument(operand.getOperandNumber()).setType(value.getType());
 }
 
-void octet::repeatConstant(OpOperand &operand, int64_t axis, ArrayRef<int64_t> indices) {
-  auto observe = operand.get().getDefiningOp<ObserveOp>();
-  Value old = observe ? observe.getInput() : operand.get();
+/// A constant with copies of some indices of dimension `axis` behind those that there are.
+static Value makeRepeated(Value old, int64_t axis, ArrayRef<int64_t> indices) {
   auto values = *getConstantValues<float>(old);
   auto type = cast<RankedTensorType>(old.getType());
   int64_t size = type.getDimSize(axis), inner = 1;
@@ -38,14 +37,26 @@ void octet::repeatConstant(OpOperand &operand, int64_t axis, ArrayRef<int64_t> i
   }
   SmallVector<int64_t> shape(type.getShape());
   shape[axis] += indices.size();
-  OriginPropagation origins(operand.get().getDefiningOp());
-  OpBuilder builder(operand.get().getDefiningOp(), &origins);
+  OriginPropagation origins(old.getDefiningOp());
+  OpBuilder builder(old.getDefiningOp(), &origins);
   std::string name = (getConstantName(getConstantElements(old)) + ".split").str();
-  Value constant =
-      createConstantLike<float>(builder, old.getLoc(), old, name, type.clone(shape), wide);
-  if (observe)
-    constant = ObserveOp::create(builder, observe.getLoc(), type.clone(shape), constant,
+  return createConstantLike<float>(builder, old.getLoc(), old, name, type.clone(shape), wide);
+}
+
+void octet::repeatConstant(OpOperand &operand, int64_t axis, ArrayRef<int64_t> indices,
+                           RepeatedConstants &known) {
+  auto observe = operand.get().getDefiningOp<ObserveOp>();
+  Value old = observe ? observe.getInput() : operand.get();
+  Value &repeated = known[{old, axis}];
+  if (!repeated)
+    repeated = makeRepeated(old, axis, indices);
+  Value constant = repeated;
+  if (observe) {
+    OriginPropagation origins(observe);
+    OpBuilder builder(observe, &origins);
+    constant = ObserveOp::create(builder, observe.getLoc(), constant.getType(), constant,
                                  observe.getObserverAttr());
+  }
   setOperand(operand, constant);
   if (observe && observe.use_empty())
     observe.erase();
@@ -97,7 +108,7 @@ static std::optional<Layer> findLayer(Value value) {
 }
 
 Value octet::repeatColumns(OpBuilder &builder, Value value, ArrayRef<int64_t> columns,
-                           function_ref<bool(OpOperand &)> isKnown) {
+                           RepeatedConstants &known, function_ref<bool(OpOperand &)> isKnown) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t axis = type.getRank() - 1;
   SmallVector<int64_t> shape(type.getShape());
@@ -106,7 +117,7 @@ Value octet::repeatColumns(OpBuilder &builder, Value value, ArrayRef<int64_t> co
   std::optional<Layer> layer = findLayer(value);
   if (layer && llvm::all_of(value.getUses(), isKnown)) {
     for (OpOperand *parameter : layer->parameters)
-      repeatConstant(*parameter, 0, columns);
+      repeatConstant(*parameter, 0, columns, known);
     for (Value result : layer->results)
       result.setType(wide);
     return value;

@@ -12,12 +12,15 @@
 
 #include "Plan.h"
 #include "RepeatColumns.h"
+#include "Splits.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
+#include <cfloat>
 #include <cmath>
 
 using namespace mlir;
@@ -29,103 +32,6 @@ namespace octet {
 } // namespace octet
 
 namespace {
-
-using Columns = ArrayRef<std::pair<float, float>>;
-
-/// clip(x[column] - shift, low, high)
-struct Part {
-  int64_t column;
-  float shift, low, high;
-};
-
-struct Split {
-  float low = 0, high = 0;
-  SmallVector<Part, 0> parts; ///< of the columns behind those that there are
-
-  SmallVector<int64_t> getColumns() const {
-    return llvm::map_to_vector(parts, [](const Part &part) { return part.column; });
-  }
-};
-
-/// How many parts of size `step` are behind the first one.
-double countParts(double reach, double step) {
-  return reach > step ? std::ceil(reach / step) - 1 : 0;
-}
-
-/// The smallest step for which all reaches, the largest first, need at most `budget` further parts.
-float findStep(ArrayRef<float> reaches, int64_t budget) {
-  auto fits = [&](double step) {
-    double count = 0;
-    for (float reach : reaches) {
-      double parts = countParts(reach, step);
-      count += parts;
-      if (parts == 0 || count > (double)budget)
-        break;
-    }
-    return count <= (double)budget;
-  };
-  double low = 0, high = reaches.front();
-  for (int i = 0; i < 40 && high > 0; ++i) {
-    double middle = (low + high) / 2;
-    (fits(middle) ? high : low) = middle;
-  }
-  // The largest part of a reach that is cut as often as that.
-  float step = 0;
-  for (float reach : reaches)
-    step = std::max(step, (float)(reach / (1 + countParts(reach, high))));
-  return fits(step) ? step : std::nextafter(step, INFINITY);
-}
-
-/// The parts of all columns beyond the step, with the bounds of a part.
-void addParts(SmallVectorImpl<Part> &parts, ArrayRef<float> reaches, float step, bool isAbove) {
-  for (auto [column, reach] : llvm::enumerate(reaches))
-    for (int64_t i = 1, n = (int64_t)countParts(reach, step); i <= n; ++i)
-      parts.push_back(isAbove ? Part{(int64_t)column, (float)i * step, 0, step}
-                              : Part{(int64_t)column, -((float)i * step), -step, 0});
-}
-
-/// How far columns reach to one side.
-SmallVector<float, 0> getReaches(Columns columns, bool isAbove) {
-  return llvm::map_to_vector<0>(
-      columns, [&](auto range) { return std::max(isAbove ? range.second : -range.first, 0.0f); });
-}
-
-/// The smallest range with at most `budget` further columns.
-std::pair<float, float> chooseRange(Columns columns, int64_t budget) {
-  SmallVector<float, 0> above = getReaches(columns, true), below = getReaches(columns, false);
-  for (SmallVector<float, 0> *reaches : {&above, &below})
-    llvm::sort(*reaches, std::greater<float>());
-  float high = 0, low = 0, least = INFINITY;
-  for (int64_t i = 0; i <= budget; ++i) {
-    float up = findStep(above, i), down = findStep(below, budget - i);
-    if (up + down < least)
-      std::tie(high, low, least) = std::tuple(up, down, up + down);
-  }
-  return {-low, high};
-}
-
-/// The range widened to ends that are integers in `type`, which has its zero point: the parts of a
-/// value that end there are exact, so that one part alone is rounded.
-std::pair<float, float> alignRange(std::pair<float, float> range,
-                                   quant::UniformQuantizedType type) {
-  auto above = (float)(type.getStorageTypeMax() - type.getZeroPoint()),
-       below = (float)(type.getZeroPoint() - type.getStorageTypeMin());
-  float scale =
-      std::max(above > 0 ? range.second / above : 0, below > 0 ? -range.first / below : 0);
-  return {-(scale * below), scale * above};
-}
-
-Split makeSplit(Columns columns, std::pair<float, float> range) {
-  Split split{range.first, range.second, {}};
-  addParts(split.parts, getReaches(columns, true), range.second, /*isAbove=*/true);
-  addParts(split.parts, getReaches(columns, false), -range.first, /*isAbove=*/false);
-  // Kernels read columns in fours; further ones are always zero.
-  constexpr int64_t kFour = 4;
-  if (!split.parts.empty() && columns.size() % kFour == 0)
-    split.parts.resize(llvm::alignTo(split.parts.size(), kFour), Part{0, 0, 0, 0});
-  return split;
-}
-
 /// A unit that reads an observed value, and where.
 struct Reader {
   Unit unit;
@@ -146,6 +52,23 @@ struct Candidate {
            llvm::any_of(readers, [&](const Reader &reader) { return reader.operand == &use; });
   }
 };
+
+/// A value whose range is known.
+struct Member {
+  ObserverOp observer;
+  Candidate *candidate;
+  ColumnMinMaxObserverAttr kind;
+  SmallVector<Ends, 0> columns;
+  Ends whole;
+
+  Member(ObserverOp observer, Candidate &candidate)
+      : observer(observer), candidate(&candidate),
+        kind(cast<ColumnMinMaxObserverAttr>(observer.getObserver())) {
+    SmallVector<char> bytes = observer.getState();
+    columns = kind.getColumns(bytes);
+  }
+};
+using Group = SmallVector<Member, 1>;
 
 struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   using SplitOutliersPassBase::SplitOutliersPassBase;
@@ -171,11 +94,24 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
       if (product.getWeightOperand())
         totalMultiplyAdds += product.getNumMultiplyAdds();
     });
+    for (Group &group : joinByWeights(candidates))
+      split(group);
     for (auto &[observer, candidate] : candidates)
       if (candidate.isSingle)
         widen(cast<ObserverOp>(observer));
-      else if (!candidate.isRefused && !candidate.readers.empty())
-        split(cast<ObserverOp>(observer), candidate);
+  }
+
+  /// Values whose layers share weights get the same further columns; in the order of the network.
+  static SmallVector<Group, 0> joinByWeights(llvm::MapVector<Operation *, Candidate> &candidates) {
+    llvm::EquivalenceClasses<void *> joined;
+    for (auto &[observer, candidate] : candidates)
+      for (const Reader &reader : candidate.readers)
+        joined.unionSets(observer, getWeights(reader.unit).getInput().getAsOpaquePointer());
+    llvm::MapVector<void *, Group> groups;
+    for (auto &[observer, candidate] : candidates)
+      if (!candidate.isSingle && !candidate.isRefused && !candidate.readers.empty())
+        groups[joined.getLeaderValue(observer)].emplace_back(cast<ObserverOp>(observer), candidate);
+    return llvm::to_vector<0>(llvm::make_second_range(groups));
   }
 
   /// A layer on a single row is as slow as its weights are read, which more columns would cost in
@@ -212,12 +148,13 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
 
   /// The largest number of further columns: a part of those that there are, or what adds a small
   /// part to the network's weights and multiply-adds.
-  int64_t getBudget(const Candidate &candidate, int64_t numColumns) const {
+  int64_t getBudget(const Group &group, int64_t numColumns) const {
     int64_t weights = 0, multiplyAdds = 0; // per column
-    for (const Reader &reader : candidate.readers) {
-      weights += countWeights(reader.unit.op) / numColumns;
-      multiplyAdds += nn::countMultiplyAdds(reader.unit.op) / numColumns;
-    }
+    for (const Member &member : group)
+      for (const Reader &reader : member.candidate->readers) {
+        weights += countWeights(reader.unit.op) / numColumns;
+        multiplyAdds += nn::countMultiplyAdds(reader.unit.op) / numColumns;
+      }
     auto ofNetwork = [&](int64_t all, int64_t perColumn) {
       return (int64_t)(cost * (double)all) / std::max<int64_t>(perColumn, 1);
     };
@@ -227,24 +164,12 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     return llvm::alignTo(std::max((int64_t)std::ceil(columns * (double)numColumns), few), 4);
   }
 
-  /// The range over all columns and zero, if it is finite; octet-convert says so otherwise.
-  static std::optional<std::pair<float, float>> getRange(Columns columns) {
-    float min = 0, max = 0;
-    for (auto [low, high] : columns) {
-      if (!std::isfinite(low) || !std::isfinite(high))
-        return std::nullopt;
-      min = std::min(min, low);
-      max = std::max(max, high);
-    }
-    return std::pair(min, max);
-  }
-
   /// Makes room for what is to come, where few numbers were seen.
   void widen(ObserverOp observer) {
     SmallVector<char> bytes = observer.getState();
     auto kind = cast<ColumnMinMaxObserverAttr>(observer.getObserver());
     auto ranges = kind.getColumns(bytes);
-    auto range = getRange(ranges);
+    auto range = getWholeRange(ranges);
     double count = (double)kind.getNumRows(bytes) * (double)ranges.size();
     if (!range || !(count > 1 && count < (double)numbers))
       return;
@@ -254,39 +179,68 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     ++numWidened;
   }
 
-  void split(ObserverOp observer, Candidate &candidate) {
-    SmallVector<char> bytes = observer.getState();
-    auto kind = cast<ColumnMinMaxObserverAttr>(observer.getObserver());
-    auto ranges = kind.getColumns(bytes);
-    auto whole = getRange(ranges);
-    if (!whole)
-      return;
-    auto [min, max] = *whole;
-    auto range = chooseRange(ranges, getBudget(candidate, ranges.size()));
-    auto type = kind.getPlain().getQuantizedType([&] { return observer.emitOpError(); },
-                                                 RankedTensorType(), toBytes(range));
-    if (failed(type))
+  void split(Group &group) {
+    for (Member &member : group) {
+      auto whole = getWholeRange(member.columns);
+      if (!whole)
+        return; // octet-convert says so
+      member.whole = *whole;
+    }
+    // Of several values each counts as a part of its own range.
+    SmallVector<float> sizes(group.size(), 1);
+    SmallVector<Ends, 0> ranges = group.front().columns;
+    if (group.size() > 1) {
+      for (auto [member, size] : llvm::zip_equal(group, sizes))
+        size = std::max(member.whole.second - member.whole.first, FLT_MIN);
+      ranges = joinRanges(
+          llvm::map_to_vector(group, [](const Member &m) { return ColumnRanges(m.columns); }),
+          sizes);
+    }
+    Ends chosen = chooseRange(ranges, getBudget(group, ranges.size()));
+    auto range = align(group.front(), chosen), all = getWholeRange(ranges);
+    if (!range)
       return signalPassFailure();
-    Split split = makeSplit(ranges, alignRange(range, cast<quant::UniformQuantizedType>(*type)));
-    if (split.parts.empty() || !(split.high - split.low <= gain * (max - min))) {
-      if (kind.getNumRows(bytes) >= rows)
-        clip(observer, ranges, min, max);
+    Split split = makeSplit(ranges, *range, *range);
+    if (split.parts.empty() || !(split.high - split.low <= gain * (all->second - all->first))) {
+      for (Member &member : group)
+        if (member.kind.getNumRows(member.observer.getState()) >= rows)
+          clip(member);
       return;
     }
+    RepeatedConstants known;
+    for (auto [member, size] : llvm::zip_equal(group, sizes)) {
+      auto own = align(member, {size * chosen.first, size * chosen.second});
+      if (!own)
+        return signalPassFailure();
+      apply(member, makeSplit(ranges, *range, *own), known);
+    }
+  }
+
+  static std::optional<Ends> align(const Member &member, Ends range) {
+    ObserverOp observer = member.observer;
+    auto type = member.kind.getPlain().getQuantizedType([&] { return observer.emitOpError(); },
+                                                        RankedTensorType(), toBytes(range));
+    if (failed(type))
+      return std::nullopt;
+    return alignRange(range, cast<quant::UniformQuantizedType>(*type));
+  }
+
+  void apply(const Member &member, const Split &split, RepeatedConstants &known) {
+    Candidate &candidate = *member.candidate;
     for (ObserveOp op : candidate.observes)
       op.replaceAllUsesWith(op.getInput());
-    ObserverOp narrow = createObserver(observer, split);
+    ObserverOp narrow = createObserver(member.observer, split);
     llvm::MapVector<Value, Value> widened;
     for (Reader &reader : candidate.readers) {
       Value &wide = widened[reader.operand->get()];
       if (!wide)
-        wide = widen(reader.operand->get(), narrow, split, candidate);
+        wide = widen(reader.operand->get(), narrow, split, candidate, known);
       setOperand(*reader.operand, wide);
-      repeatWeights(reader.unit, split);
+      repeatWeights(reader.unit, split, known);
     }
     for (ObserveOp op : candidate.observes)
       op.erase();
-    observer.erase();
+    ObserverOp(member.observer).erase();
     for (Operation *reshape : candidate.reshapes)
       keepFloat(reshape);
     ++numSplit;
@@ -294,19 +248,21 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   }
 
   /// Clips what reaches beyond the others in the few widest columns.
-  void clip(ObserverOp observer, Columns ranges, float min, float max) {
-    auto [low, high] = chooseRange(ranges, (int64_t)(columns * (double)ranges.size()));
+  void clip(Member &member) {
+    auto [min, max] = member.whole;
+    auto [low, high] =
+        chooseRange(member.columns, (int64_t)(columns * (double)member.columns.size()));
     low = std::min(low, (float)kept * min);
     high = std::max(high, (float)kept * max);
     if (low == min && high == max)
       return;
-    observer.setObserverAttr(cast<ColumnMinMaxObserverAttr>(observer.getObserver()).getPlain());
-    observer.setState(toBytes({low, high}));
+    member.observer.setObserverAttr(member.kind.getPlain());
+    member.observer.setState(toBytes({low, high}));
     ++numClipped;
   }
 
   /// Its statistics.
-  static SmallVector<char> toBytes(std::pair<float, float> range) {
+  static SmallVector<char> toBytes(Ends range) {
     std::array<float, 2> values{range.first, range.second};
     auto *bytes = reinterpret_cast<const char *>(values.data());
     return SmallVector<char>(bytes, bytes + sizeof(values));
@@ -334,14 +290,14 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
 
   /// The value with its parts as further columns, observed.
   static Value widen(Value value, ObserverOp observer, const Split &split,
-                     const Candidate &candidate) {
+                     const Candidate &candidate, RepeatedConstants &known) {
     auto type = cast<RankedTensorType>(value.getType());
     int64_t numColumns = type.getShape().back();
     OriginPropagation origins(getOrigin(value));
     OpBuilder builder(value.getContext(), &origins);
     builder.setInsertionPointAfterValue(value);
     Location loc = value.getLoc();
-    Value result = repeatColumns(builder, value, split.getColumns(),
+    Value result = repeatColumns(builder, value, split.getColumns(), known,
                                  [&](OpOperand &use) { return candidate.isKnown(use); });
     Type wide = result.getType();
     auto row = [&](StringRef name, float first, float Part::*member) {
@@ -354,10 +310,10 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     return ObserveOp::create(builder, loc, wide, result, FlatSymbolRefAttr::get(observer));
   }
 
-  static void repeatWeights(const Unit &unit, const Split &split) {
+  static void repeatWeights(const Unit &unit, const Split &split, RepeatedConstants &known) {
     OpOperand *weights = unit.getOperand<WeightOp>();
     int64_t axis = cast<RankedTensorType>(weights->get().getType()).getRank() - 1;
-    repeatConstant(*weights, axis, split.getColumns());
+    repeatConstant(*weights, axis, split.getColumns(), known);
   }
 
   static void keepFloat(Operation *op) {

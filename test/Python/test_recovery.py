@@ -279,6 +279,20 @@ def test_even_columns_are_not_split(write_backend):
     assert measure(model, samples, evaluation) > measure(model, samples, evaluation, **off)
 
 
+def test_shared_weights_stay_shared(write_backend):
+    """Layers that are repeated, the values in front of which differ in size, are split at the same columns."""
+    rng, columns, repeats = np.random.default_rng(6), 128, 4
+    constants = {"w": rng.normal(size=(columns, 256), scale=0.1).astype(np.float32), "v": rng.normal(size=(256, columns), scale=0.1).astype(np.float32)}
+    wide = np.where(np.arange(columns) % 32 == 3, 6, 1)
+    constants.update({f"g{i}": ((1 + i) * wide).astype(np.float32) for i in range(repeats)})
+    lines = [f"n{i} = LayerNormalization(x{i}, g{i})\nm{i} = MatMul(n{i}, w)\nr{i} = Relu(m{i})\nv{i} = MatMul(r{i}, v)\nx{i + 1} = Add(x{i}, v{i})" for i in range(repeats)]
+    lines = "\n".join(lines).replace("x0", "x").replace(f"x{repeats} =", "y =")
+    model = make_network(lines, inputs={"x": [64, columns]}, constants=constants).SerializeToString()
+    x = rng.normal(size=(12, 64, columns)).astype(np.float32)
+    assert octet.compile(model, calibration_data={"x": x[:8]}).report.data["weights_bytes"] < 2 * 2 * columns * 256
+    assert measure(model, x[:8], x[8:]) > measure(model, x[:8], x[8:], backend=write_backend("octet-split-outliers,", "")) + 3
+
+
 @pytest.mark.filterwarnings("error")
 def test_what_computes_a_split_value_is_float_without_a_warning():
     """A gated unit, of which one column is wide: nothing reads the product as integers any more, by no fault of the user's."""

@@ -136,7 +136,7 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     The rest concerns values of several rows with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
     columns, or as many again where they add no more than `cost` times the network's weights and its multiply-adds with weights, rounded up
     to a multiple of 4, which is what kernels read at once. The buckets of a network, which share their weights, are split alike: neither rows nor
-    multiply-adds count there. Errors: none. Source: [N.split]; Zhao and others, "Improving Neural Network
+    multiply-adds count there. Values whose layers share weights get the same further columns, and the layers go on sharing them. Errors: none. Source: [N.split]; Zhao and others, "Improving Neural Network
     Quantization without Retraining using Outlier Channel Splitting", 2019, which halves instead; PyTorch: no counterpart.
   }];
   let options = [
