@@ -146,12 +146,13 @@ def test_gather(run, shape, kind):
 
 
 @pytest.mark.parametrize("kind", ["f32", "i32"])
-def test_scatter(run, kind):
+@pytest.mark.parametrize("row", [(5, 7), (2, 37)])
+def test_scatter(run, row, kind):
     """Several updates of one row, in their order."""
-    shape, rows = (6, 5, 7), (9, 5, 7)
+    shape, rows = (6, *row), (9, *row)
     writer = Writer(shape)
     x = "%x" if kind == "f32" else writer.cast("%x", shape, kind)
-    updates = writer.op("concat", [x, writer.op("slice", [x], (3, 5, 7), kind, "starts [1, 0, 0] sizes [3, 5, 7] steps [1, 1, 1]")],
+    updates = writer.op("concat", [x, writer.op("slice", [x], (3, *row), kind, f"starts [1, 0, 0] sizes {[3, *row]} steps [1, 1, 1]")],
                         rows, kind, "axis 0")
     positions = writer.number(np.array([3, -1, 0, 3, 5, -6, 2, 3, 0]), "i64")
     for combination in ("replace", "sum", "product", "max", "min"):
@@ -183,16 +184,17 @@ def test_cumulative_sum(run, kind):
 
 
 @pytest.mark.parametrize("kind", ["f32", "i8", "i64"])
-def test_top_k(run, kind):
+@pytest.mark.parametrize("size", [11, 25, 50])
+def test_top_k(run, size, kind):
     """Among equal ones the first; of floats, NaN and both zeros."""
-    shape = (2, 3, 25)
+    shape = (2, 3, size)
     writer = Writer(shape)
     x = writer.cast("%x", shape, "i64" if kind == "f32" else kind)
     if kind == "f32":
         numbers = writer.cast(x, shape, "f32")
         x = writer.op("div", [numbers, writer.op("abs", [numbers], shape, "f32")], shape, "f32")  # -1, NaN, 1
-        x = writer.op("mul", [x, writer.number(np.arange(25, dtype=np.float32) // 5, "f32")], shape, "f32")
-    for k in (1, 4, 25):
+        x = writer.op("mul", [x, writer.number(np.arange(size, dtype=np.float32) // 5, "f32")], shape, "f32")
+    for k in (1, 4, size):
         for smallest in ("", "smallest"):
             writer.give(writer.op("top_k", [x], (2, 3, k), "i64", f"k {k} {smallest}"), (2, 3, k))
     run(writer, spread=3)

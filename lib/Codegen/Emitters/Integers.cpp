@@ -105,18 +105,20 @@ LogicalResult codegen::emitCumulativeSum(ProgramEmitter &emitter, nn::Cumulative
   return success();
 }
 
-/// [N.top_k] An integer that orders numbers: floats by their bits, NaN before all others.
+/// [N.top_k] Integers that order floats by their bits, NaN before all others.
+static Value getRankOfFloats(KernelBuilder &b, Value number, bool isSmallest) {
+  Value bits = b.bitcast(b.add(number, b.constF(0)), b.getI32Type()); // 0 of -0
+  Value sign = arith::ShRSIOp::create(b, bits, b.constI(31));
+  Value ordered =
+      arith::XOrIOp::create(b, bits, arith::AndIOp::create(b, sign, b.constI(INT32_MAX)));
+  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, number, number);
+  Value first = b.constI(isSmallest ? INT32_MIN : INT32_MAX);
+  return arith::SelectOp::create(b, isNumber, ordered, first);
+}
+
+/// [N.top_k] An integer that orders numbers.
 static Value getRank(KernelBuilder &b, Value number, bool isSmallest) {
-  Value rank = number;
-  if (number.getType().isF32()) {
-    Value bits = b.bitcast(b.add(number, b.constF(0)), b.getI32Type()); // 0 of -0
-    Value sign = arith::ShRSIOp::create(b, bits, b.constI(31));
-    Value ordered =
-        arith::XOrIOp::create(b, bits, arith::AndIOp::create(b, sign, b.constI(INT32_MAX)));
-    Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, number, number);
-    Value worst = b.constI(isSmallest ? INT32_MIN : INT32_MAX);
-    rank = arith::SelectOp::create(b, isNumber, ordered, worst);
-  }
+  Value rank = number.getType().isF32() ? getRankOfFloats(b, number, isSmallest) : number;
   if (rank.getType().isInteger(1))
     rank = arith::ExtUIOp::create(b, b.getI64Type(), rank);
   else if (!rank.getType().isInteger(64))
@@ -186,23 +188,68 @@ private:
 };
 } // namespace
 
-/// [N.top_k] One element after the other is put among the first ones so far, if it is one.
+/// The position of the first element of a row that lies side by side: `lanes` at once, the last
+/// ones of which may be some of those before.
+static Value findFirst(KernelBuilder &b, const TensorView &x, SmallVector<Value> at, int64_t size,
+                       int64_t lanes, bool isSmallest) {
+  b.lanes = lanes;
+  SmallVector<int32_t> places = llvm::to_vector(llvm::seq<int32_t>(0, (int32_t)lanes));
+  Value lane = arith::ConstantOp::create(b, b.getI32VectorAttr(places));
+  auto load = [&](Value position) -> std::pair<Value, Value> {
+    at.back() = position;
+    Value rank = getRankOfFloats(b, loadReal(b, x, at, (int64_t)at.size() - 1), isSmallest);
+    if (isSmallest)
+      rank = arith::XOrIOp::create(b, rank, b.constI(-1));
+    Value first = arith::IndexCastOp::create(b, b.getI32Type(), position);
+    return {rank, b.add(b.splat(first), lane)};
+  };
+  auto join = [&](Value position, ValueRange best) {
+    auto [rank, places] = load(position);
+    Value isBetter = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rank, best[0]);
+    return SmallVector<Value>{arith::SelectOp::create(b, isBetter, rank, best[0]),
+                              arith::SelectOp::create(b, isBetter, places, best[1])};
+  };
+  auto [rank, position] = load(b.index(0));
+  SmallVector<Value> best{rank, position};
+  best = b.loop(b.index(lanes), b.index(size / lanes * lanes), lanes, best, join);
+  if (size % lanes)
+    best = join(b.index(size - lanes), best);
+  auto reduce = [&](vector::CombiningKind kind, Value vector) {
+    return vector::ReductionOp::create(b, kind, vector).getResult();
+  };
+  Value most = b.splat(reduce(vector::CombiningKind::MAXSI, best[0]));
+  Value isMost = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, best[0], most);
+  Value found = arith::SelectOp::create(b, isMost, best[1], b.constI(INT32_MAX));
+  b.lanes = 1;
+  return arith::ExtSIOp::create(b, b.getI64Type(), reduce(vector::CombiningKind::MINSI, found));
+}
+
+/// [N.top_k] One element after the other is put among the first ones so far, if it is one. The only
+/// one of floats is found sixteen at once.
 LogicalResult codegen::emitTopK(ProgramEmitter &emitter, nn::TopKOp op) {
   ArrayRef<int64_t> shape = op.getInput().getType().getShape();
   int64_t axis = shape.size() - 1;
   SmallVector<int64_t> others = getOthers(shape, axis), sizes = getSizes(shape, others);
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
+  RankedTensorType type = op.getInput().getType();
+  constexpr int64_t kLanes = 16, kFewest = 4;
+  int64_t lanes = std::min(kLanes, (int64_t)llvm::bit_floor<uint64_t>(shape[axis]));
+  bool inVectors = op.getK() == 1 && type.getElementType().isF32() && lanes >= kFewest &&
+                   getStrides(type).steps[axis] == 1 && !emitter.getLevel().isScalar();
   emitter.addStep(
-      op, kernel::Kernels::top_k, signature.arguments, sizes[0],
+      op, kernel::Kernels::top_k, signature.arguments, ShapedType::getNumElements(sizes),
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
         Value count = b.index(op.getK()), last = b.index(op.getK() - 1);
         Value any = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
-        emitLoopNest(b, sizes, begin, end, [&](ValueRange k) {
+        b.loop(begin, end, 1, [&](Value k) {
           SmallVector<Value> row(shape.size(), b.index(0));
-          for (auto [d, i] : llvm::zip(others, k))
+          for (auto [d, i] : llvm::zip(others, b.splitIndex(k, sizes)))
             row[d] = i;
+          if (inVectors)
+            return storeReal(b, findFirst(b, x, row, shape[axis], lanes, op.getSmallest()), y, row,
+                             -1);
           FirstElements first(b, x, y, row, op.getSmallest());
           // Carried: the rank of the last one.
           b.loop(b.index(0), b.index(shape[axis]), 1, any, [&](Value position, ValueRange worst) {
