@@ -64,8 +64,10 @@ static bool keepsLayout(Operation *op) {
   if (Type element = getTensorType(op->getResult(0)).getElementType();
       isa<FloatType>(element) && !element.isF32())
     return false;
-  auto resize = dyn_cast<nn::ResizeOp>(op);
-  return readsImage(op) && (resize ? resize.getType().getDimSize(1) >= 16 : isElementwise(op));
+  auto softmax = dyn_cast<nn::SoftmaxOp>(op);
+  bool isOfChannels = isa<nn::ResizeOp>(op) || (softmax && softmax.getAxis() == 1);
+  return readsImage(op) &&
+         (isOfChannels ? getTensorType(op->getResult(0)).getDimSize(1) >= 16 : isElementwise(op));
 }
 
 /// Whether `use` is a filter or a bias, which the kernels' emitters pack themselves.

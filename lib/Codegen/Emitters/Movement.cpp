@@ -136,18 +136,30 @@ public:
     b.loop(begin, end, 1, [&](Value unit) {
       SmallVector<Value> indices = b.splitIndex(unit, blocks);
       Value firstRow = b.getBlock(indices[rowAxis], copy.shape[rowAxis], rows);
-      b.loopOverBlocks(copy.shape.back(), columns, [&](Value column) {
+      int64_t squares = countSquares();
+      b.loopOverBlocks(copy.shape.back(), squares * columns, [&](Value column) {
         SmallVector<Value> at(indices);
         at.push_back(column);
         for (int64_t row = 0; row < rows; row += columns) {
           at[rowAxis] = b.addIndex(firstRow, row);
-          emitSquare(b, args, at);
+          b.loop(0, squares, [&](Value square) {
+            at.back() = b.addIndex(column, b.mulIndex(square, columns));
+            emitSquare(b, args, at);
+          });
         }
       });
     });
   }
 
 private:
+  /// Side by side in the result, one after the other: where its rows lie far from each other, as
+  /// those of planes do, whole cache lines are written before the next ones.
+  int64_t countSquares() const {
+    constexpr int64_t kOfLine = 4;
+    bool isFar = copy.resultSteps[rowAxis] > copy.inputSteps[columnAxis];
+    return isFar && copy.shape.back() >= kOfLine * columns ? kOfLine : 1;
+  }
+
   void emitSquare(KernelBuilder &b, ValueRange args, ArrayRef<Value> at) const {
     Value from = b.linearIndex(at, copy.inputSteps, copy.inputBase);
     Value to = b.linearIndex(at, copy.resultSteps, copy.resultBase);
