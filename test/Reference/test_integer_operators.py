@@ -174,7 +174,7 @@ def test_reductions(run, kind):
 
 @pytest.mark.parametrize("kind", ["f32", "i32"])
 def test_cumulative_sum(run, kind):
-    shape = (3, 20, 4)
+    shape = (3, 20, 21)
     writer = Writer(shape)
     x = "%x" if kind == "f32" else writer.cast("%x", shape, kind)
     for axis in range(3):

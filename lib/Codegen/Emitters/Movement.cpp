@@ -12,63 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
+#include "StridedCopy.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
 static ArrayRef<int64_t> shapeOf(Value value) { return getTensorType(value).getShape(); }
-
-namespace {
-/// result[resultBase + sum i[d] * resultSteps[d]] = input[inputBase + sum i[d] * inputSteps[d]],
-/// counted in elements.
-struct StridedCopy {
-  SmallVector<int64_t> shape, inputSteps, resultSteps;
-  int64_t inputBase = 0, resultBase = 0;
-  /// Where both sides are bytes with the same channels and the same pitch: what lies between two
-  /// pixels may go along.
-  int64_t channels = 0, pitch = 0;
-  /// Elements between those that are copied may be read, and as many behind the last one.
-  bool mayReadBetween = false;
-
-  void addDimension(int64_t size, int64_t inputStep, int64_t resultStep) {
-    shape.push_back(size);
-    inputSteps.push_back(inputStep);
-    resultSteps.push_back(resultStep);
-  }
-  /// Dimensions in the order of the result's memory, without those of one element, and merged where
-  /// both sides allow.
-  StridedCopy normalized() const;
-};
-} // namespace
-
-StridedCopy StridedCopy::normalized() const {
-  SmallVector<size_t> order;
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] != 1)
-      order.push_back(d);
-  llvm::stable_sort(order, [&](size_t a, size_t b) { return resultSteps[a] > resultSteps[b]; });
-  StridedCopy copy;
-  copy.inputBase = inputBase;
-  copy.resultBase = resultBase;
-  copy.mayReadBetween = mayReadBetween;
-  for (size_t d : order) {
-    bool isPixel = pitch && shape[d] == channels && inputSteps[d] == 1 && resultSteps[d] == 1;
-    int64_t size = isPixel ? pitch : shape[d];
-    bool merges = !copy.shape.empty() && copy.resultSteps.back() == size * resultSteps[d] &&
-                  copy.inputSteps.back() == size * inputSteps[d];
-    if (!merges) {
-      copy.addDimension(size, inputSteps[d], resultSteps[d]);
-      continue;
-    }
-    copy.shape.back() *= size;
-    copy.inputSteps.back() = inputSteps[d];
-    copy.resultSteps.back() = resultSteps[d];
-  }
-  if (copy.shape.empty())
-    copy.addDimension(1, 1, 1);
-  return copy;
-}
 
 void codegen::copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Value toAt,
                       int64_t size) {
@@ -89,100 +39,6 @@ void codegen::copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Valu
   if (size % lanes)
     copyVector(b.index(size - lanes), lanes);
 }
-
-/// n rows of n elements become columns: log2(n) times, rows i and i + n / 2 are interleaved.
-static SmallVector<Value> transposeSquare(KernelBuilder &b, SmallVector<Value> rows) {
-  int64_t n = rows.size();
-  SmallVector<int64_t> low, high;
-  for (int64_t i = 0; i < n / 2; ++i) {
-    low.append({i, n + i});
-    high.append({n / 2 + i, n + n / 2 + i});
-  }
-  for (int64_t stage = 1; stage < n; stage *= 2) {
-    SmallVector<Value> next;
-    for (int64_t i = 0; i < n / 2; ++i) {
-      next.push_back(vector::ShuffleOp::create(b, rows[i], rows[i + n / 2], low));
-      next.push_back(vector::ShuffleOp::create(b, rows[i], rows[i + n / 2], high));
-    }
-    rows = next;
-  }
-  return rows;
-}
-
-namespace {
-/// A copy in which one dimension is side by side on the one side and another one on the other side,
-/// in blocks of rows and columns of these two; the last block may overlap the one before.
-class Transposition {
-public:
-  Transposition(const StridedCopy &copy, Type element)
-      : copy(copy), columns(16 / (element.getIntOrFloatBitWidth() / 8)),
-        type(VectorType::get({columns}, element)),
-        rowAxis(llvm::find(copy.inputSteps, 1) - copy.inputSteps.begin()),
-        columnAxis(copy.shape.size() - 1) {
-    if (rowAxis >= columnAxis)
-      return;
-    rows = copy.shape[rowAxis] >= kMostRows ? kMostRows : columns;
-    blocks.assign(copy.shape.begin(), copy.shape.end() - 1);
-    blocks[rowAxis] = llvm::divideCeil(copy.shape[rowAxis], rows);
-  }
-
-  bool isOne() const {
-    return rowAxis < columnAxis && copy.resultSteps.back() == 1 && copy.shape[rowAxis] >= rows &&
-           copy.shape.back() >= columns;
-  }
-  int64_t getRange() const { return ShapedType::getNumElements(blocks); }
-
-  void emit(KernelBuilder &b, ValueRange args, Value begin, Value end) const {
-    b.loop(begin, end, 1, [&](Value unit) {
-      SmallVector<Value> indices = b.splitIndex(unit, blocks);
-      Value firstRow = b.getBlock(indices[rowAxis], copy.shape[rowAxis], rows);
-      int64_t squares = countSquares();
-      b.loopOverBlocks(copy.shape.back(), squares * columns, [&](Value column) {
-        SmallVector<Value> at(indices);
-        at.push_back(column);
-        for (int64_t row = 0; row < rows; row += columns) {
-          at[rowAxis] = b.addIndex(firstRow, row);
-          b.loop(0, squares, [&](Value square) {
-            at.back() = b.addIndex(column, b.mulIndex(square, columns));
-            emitSquare(b, args, at);
-          });
-        }
-      });
-    });
-  }
-
-private:
-  /// Side by side in the result, one after the other: where its rows lie far from each other, as
-  /// those of planes do, whole cache lines are written before the next ones.
-  int64_t countSquares() const {
-    constexpr int64_t kOfLine = 4;
-    bool isFar = copy.resultSteps[rowAxis] > copy.inputSteps[columnAxis];
-    return isFar && copy.shape.back() >= kOfLine * columns ? kOfLine : 1;
-  }
-
-  void emitSquare(KernelBuilder &b, ValueRange args, ArrayRef<Value> at) const {
-    Value from = b.linearIndex(at, copy.inputSteps, copy.inputBase);
-    Value to = b.linearIndex(at, copy.resultSteps, copy.resultBase);
-    SmallVector<Value> square;
-    for (int64_t i = 0; i < columns; ++i)
-      square.push_back(vector::LoadOp::create(
-          b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[columnAxis])}));
-    for (auto [i, value] : llvm::enumerate(transposeSquare(b, square)))
-      vector::StoreOp::create(b, value, args[1],
-                              ValueRange{b.addIndex(to, i * copy.resultSteps[rowAxis])});
-  }
-
-  /// So many of the input's elements side by side are a cache line for floats.
-  static constexpr int64_t kMostRows = 16;
-
-  const StridedCopy &copy;
-  int64_t columns; ///< 16 bytes
-  VectorType type;
-  size_t rowAxis, columnAxis;  ///< side by side in the input, in the result
-  int64_t rows = 1;            ///< of a block
-  SmallVector<int64_t> blocks; ///< of rows, of each index of the other dimensions
-};
-} // namespace
 
 /// A copy of elements that lie side by side on both sides, in blocks.
 static void emitFlatCopy(ProgramEmitter &emitter, Operation *op, const Signature &signature,

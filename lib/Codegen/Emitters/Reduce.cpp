@@ -131,12 +131,13 @@ private:
   /// more, or -1.
   int64_t findLaneAxis() const;
   SmallVector<Value> getResultIndices(KernelBuilder &b, ValueRange at) const;
-  /// Joins the elements of the reduced axes at `at`, in row-major order [N.reduce].
-  Value foldAxes(KernelBuilder &b, const TensorView &x, SmallVector<Value> at, int64_t laneAxis,
-                 float neutral, JoinFn join) const;
-  /// Stores the result, or sixteen along `laneAxis`, at `at`.
+  /// Joins the elements of the reduced axes at `at`, in row-major order [N.reduce]; with vectors
+  /// along `laneAxis` of so many side by side.
+  SmallVector<Value> foldAxes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> at,
+                              int64_t laneAxis, int64_t vectors, float neutral, JoinFn join) const;
+  /// Stores the result, or `vectors` of b.lanes along `laneAxis`, at `at`.
   void emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, int64_t laneAxis,
-               float neutral, JoinFn join) const;
+               int64_t vectors, float neutral, JoinFn join) const;
   bool isOfRows() const { return axes == ArrayRef<int64_t>{(int64_t)shape.size() - 1}; }
 
   Operation *op;
@@ -168,47 +169,63 @@ SmallVector<Value> Reduction::getResultIndices(KernelBuilder &b, ValueRange at) 
   return result;
 }
 
-Value Reduction::foldAxes(KernelBuilder &b, const TensorView &x, SmallVector<Value> at,
-                          int64_t laneAxis, float neutral, JoinFn join) const {
-  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value acc) -> Value {
+/// `at` with index `laneAxis` moved to vector `i`.
+static SmallVector<Value> moveTo(KernelBuilder &b, ArrayRef<Value> at, int64_t laneAxis,
+                                 int64_t i) {
+  SmallVector<Value> moved(at);
+  if (i > 0)
+    moved[laneAxis] = b.addIndex(moved[laneAxis], i * b.lanes);
+  return moved;
+}
+
+SmallVector<Value> Reduction::foldAxes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> first,
+                                       int64_t laneAxis, int64_t vectors, float neutral,
+                                       JoinFn join) const {
+  SmallVector<Value> at(first);
+  std::function<SmallVector<Value>(size_t, ValueRange)> nest = [&](size_t depth, ValueRange accs) {
     if (depth == axes.size())
-      return join(b, acc, loadReal(b, x, at, laneAxis));
-    return b.loop(b.index(0), b.index(shape[axes[depth]]), 1, ValueRange{acc},
-                  [&](Value i, ValueRange carried) {
-                    at[axes[depth]] = i;
-                    return SmallVector<Value>{nest(depth + 1, carried[0])};
-                  })[0];
+      return llvm::map_to_vector(llvm::enumerate(accs), [&](auto acc) {
+        return join(b, acc.value(),
+                    loadReal(b, x, moveTo(b, at, laneAxis, (int64_t)acc.index()), laneAxis));
+      });
+    return SmallVector<Value>(
+        b.loop(b.index(0), b.index(shape[axes[depth]]), 1, accs, [&](Value i, ValueRange carried) {
+          at[axes[depth]] = i;
+          return nest(depth + 1, carried);
+        }));
   };
-  return nest(0, b.constF(neutral));
+  return nest(0, SmallVector<Value>(vectors, b.constF(neutral)));
 }
 
 void Reduction::emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, int64_t laneAxis,
-                        float neutral, JoinFn join) const {
+                        int64_t vectors, float neutral, JoinFn join) const {
   TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-  Value result;
+  SmallVector<Value> results;
   if (isOfRows()) {
     int64_t last = shape.size() - 1;
     bool inVectors = x.strides.steps[last] == 1 && !b.level.isScalar();
     SmallVector<Value> element(at);
-    result = foldRow(
+    results.push_back(foldRow(
         b, shape[last], inVectors, neutral,
         [&](Value k) {
           element[last] = k;
           return loadReal(b, x, element, b.lanes > 1 ? last : -1);
         },
-        join);
+        join));
   } else {
-    result = foldAxes(b, x, SmallVector<Value>(at), laneAxis, neutral, join);
+    results = foldAxes(b, x, at, laneAxis, vectors, neutral, join);
   }
   if (isa<nn::ReduceMeanOp>(op)) {
     int64_t count = 1;
     for (int64_t axis : axes)
       count *= shape[axis];
-    result = b.div(result, b.constF(count));
+    for (Value &result : results)
+      result = b.div(result, b.constF(count));
   }
   int64_t resultAxis =
       keepsDims || laneAxis < 0 ? laneAxis : llvm::find(kept, laneAxis) - kept.begin();
-  storeReal(b, result, y, getResultIndices(b, at), resultAxis);
+  for (auto [i, result] : llvm::enumerate(results))
+    storeReal(b, result, y, getResultIndices(b, moveTo(b, at, laneAxis, (int64_t)i)), resultAxis);
 }
 
 LogicalResult Reduction::emit(Fold fold) {
@@ -217,23 +234,25 @@ LogicalResult Reduction::emit(Fold fold) {
   SmallVector<int64_t> rows(shape);
   for (int64_t axis : axes)
     rows[axis] = 1;
-  if (laneAxis >= 0)
-    rows[laneAxis] = 1;
+  // Several vectors side by side read whole cache lines and do not wait for each other.
+  constexpr int64_t kMostVectors = 4;
+  int64_t lanes = 1, vectors = 1;
+  if (laneAxis >= 0) {
+    lanes = std::min<int64_t>(kLanes, llvm::bit_floor<uint64_t>(shape[laneAxis]));
+    vectors = std::min(kMostVectors, shape[laneAxis] / lanes);
+    rows[laneAxis] = llvm::divideCeil(shape[laneAxis], lanes * vectors);
+  }
   signature.emitter.addStep(
       op, kernel::Kernels::reduce, signature.arguments, ShapedType::getNumElements(rows),
       [&, neutral = neutral, join = join](KernelBuilder &b, ValueRange args, Value begin,
                                           Value end) {
         b.loop(begin, end, 1, [&](Value row) {
           SmallVector<Value> at = b.splitIndex(row, rows);
-          if (laneAxis < 0)
-            return emitOne(b, args, at, laneAxis, neutral, join);
-          int64_t lanes = std::min<int64_t>(kLanes, llvm::bit_floor<uint64_t>(shape[laneAxis]));
-          b.loopOverBlocks(shape[laneAxis], lanes, [&](Value first) {
-            at[laneAxis] = first;
-            b.lanes = lanes;
-            emitOne(b, args, at, laneAxis, neutral, join);
-            b.lanes = 1;
-          });
+          if (laneAxis >= 0)
+            at[laneAxis] = b.getBlock(at[laneAxis], shape[laneAxis], lanes * vectors);
+          b.lanes = lanes;
+          emitOne(b, args, at, laneAxis, vectors, neutral, join);
+          b.lanes = 1;
         });
       });
   return success();
