@@ -24,6 +24,7 @@ POLICY = "octet.backend @none {}\noctet.qconfig_mapping @none_mapping {}\n"
         "min_max<dtype = ui8>",
         "moving_average_min_max<dtype = ui8>",
         "per_channel_min_max<dtype = ui8, axis = 1>",
+        "channel_min_max<dtype = ui8, axis = 1>",
         "moving_average_per_channel_min_max<dtype = ui8, axis = 1>",
         "histogram<dtype = ui8>",
         "percentile<dtype = ui8>",

@@ -2,7 +2,7 @@
 // RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare --split-input-file | FileCheck %s
 
 // Each slice is observed by itself, and the producer may write their scales.
-// CHECK-DAG: octet.observer @relu #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK-DAG: octet.observer @relu #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-DAG: octet.observer @low #octet.mean_squared_error<dtype = ui8,
 // CHECK-DAG: octet.observer @high #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @slices_of_channels
@@ -93,7 +93,7 @@ func.func @producers_without_a_scale_per_channel(%x: !t {nn.name = "x"}) -> (!h,
 // -----
 
 // The slice that others read keeps an observer of its own behind the concatenation, the other one does not.
-// CHECK-DAG: octet.observer @conv #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK-DAG: octet.observer @conv #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-DAG: octet.observer @whole #octet.mean_squared_error<dtype = ui8,
 // CHECK-DAG: octet.observer @read #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @a_slice_in_a_concatenation

@@ -1,7 +1,7 @@
 // RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare --split-input-file | FileCheck %s
 
 // Both readers are depthwise.
-// CHECK: octet.observer @relu #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK: octet.observer @relu #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-LABEL: func @a_value_that_only_depthwise_convolutions_read
 !t = tensor<1x2x4x4xf32>
 func.func @a_value_that_only_depthwise_convolutions_read(%x: !t) -> (!t, !t) {
@@ -74,7 +74,7 @@ func.func @the_input_has_one_scale(%x: !t {nn.name = "x"}) -> !t {
 
 // The residual is read by an add, which wants one scale; the sum may have many.
 // CHECK-DAG: octet.observer @residual #octet.mean_squared_error<dtype = ui8,
-// CHECK-DAG: octet.observer @sum #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK-DAG: octet.observer @sum #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-LABEL: func @a_residual_has_one_scale
 !t = tensor<1x2x4x4xf32>
 func.func @a_residual_has_one_scale(%x: !t) -> !t {
@@ -92,7 +92,7 @@ func.func @a_residual_has_one_scale(%x: !t) -> !t {
 
 // A depthwise convolution with a residual reads as one without does; the residual has one scale.
 // CHECK: octet.observer @skip #octet.mean_squared_error<dtype = ui8,
-// CHECK: octet.observer @relu #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK: octet.observer @relu #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-LABEL: func @depthwise_with_a_residual
 !t = tensor<1x2x4x4xf32>
 func.func @depthwise_with_a_residual(%x: !t) -> !t {
@@ -111,7 +111,7 @@ func.func @depthwise_with_a_residual(%x: !t) -> !t {
 // -----
 
 // What computes the value stays float: the quantize behind it has a scale per channel.
-// CHECK: octet.observer @softmax #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK: octet.observer @softmax #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-LABEL: func @floats_that_only_depthwise_convolutions_read
 !t = tensor<1x2x4x4xf32>
 func.func @floats_that_only_depthwise_convolutions_read(%x: !t) -> (!t, !t) {
@@ -125,7 +125,7 @@ func.func @floats_that_only_depthwise_convolutions_read(%x: !t) -> (!t, !t) {
 // -----
 
 // An affine operator behind an activation, which no pattern takes.
-// CHECK: octet.observer @shift #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK: octet.observer @shift #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-LABEL: func @affine_behind_an_activation
 !t = tensor<1x2x4x4xf32>
 func.func @affine_behind_an_activation(%x: !t) -> !t {
@@ -190,7 +190,7 @@ func.func @floats_with_a_trained_range(%x: !t) -> (!t, !t) {
 // -----
 
 // A recurrence's steps share a scale per channel, too.
-// CHECK: octet.observer @state #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK: octet.observer @state #octet.channel_min_max<dtype = ui8,{{.*}} axis = 1>
 // CHECK-LABEL: func @steps_of_depthwise_convolutions
 // CHECK-COUNT-3: octet.observe {{.*}} by @state
 // CHECK: return

@@ -71,9 +71,9 @@ protected:
 TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
-        "#octet.column_min_max<dtype = ui8>", "#octet.histogram<dtype = ui8>",
-        "#octet.percentile<dtype = ui8>", "#octet.entropy<dtype = ui8>",
-        "#octet.mean_squared_error<dtype = ui8>",
+        "#octet.column_min_max<dtype = ui8>", "#octet.channel_min_max<dtype = ui8, axis = 1>",
+        "#octet.histogram<dtype = ui8>", "#octet.percentile<dtype = ui8>",
+        "#octet.entropy<dtype = ui8>", "#octet.mean_squared_error<dtype = ui8>",
         "#octet.mean_squared_error<dtype = ui8, axis = 1>"}) {
     ObserverAttrInterface observer = parse(text);
     ASSERT_TRUE(observer) << text;
@@ -243,7 +243,7 @@ TEST_F(Statistics, UnusableStatisticsAreRefused) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.moving_average_min_max<dtype = ui8>",
         "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.column_min_max<dtype = ui8>",
-        "#octet.histogram<dtype = ui8>",
+        "#octet.channel_min_max<dtype = ui8, axis = 1>", "#octet.histogram<dtype = ui8>",
         "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = 1>",
         "#octet.percentile<dtype = ui8>", "#octet.entropy<dtype = ui8>",
         "#octet.mean_squared_error<dtype = ui8>",

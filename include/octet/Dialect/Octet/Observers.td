@@ -116,6 +116,15 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
   }];
 }
 
+def Octet_ChannelMinMaxObserver : Octet_RangeObserver<"ChannelMinMaxObserver", "channel_min_max",
+    (ins DefaultValuedParameter<"int64_t", "0">:$axis)> {
+  let summary = "the smallest and the largest value of every channel, and room for what few numbers have not shown";
+  let description = [{
+    `#octet.per_channel_min_max`, whose ranges are widened where fewer than 100000 numbers of each channel were seen: small images and few samples show
+    a small part of what is to come. Source: [N.stat.room]; PyTorch: no counterpart.
+  }] # rangeDescription;
+}
+
 def Octet_MovingAveragePerChannelMinMaxObserver
     : Octet_FloatRangeObserver<"MovingAveragePerChannelMinMaxObserver", "moving_average_per_channel_min_max",
       (ins DefaultValuedParameter<"int64_t", "0">:$axis, OptionalParameter<"::mlir::FloatAttr">:$constant)> {

@@ -1,0 +1,36 @@
+//===- ChannelMinMaxTest.cpp - room for what few numbers have not shown ---===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "octet/Dialect/Octet/Octet.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+
+TEST(ChannelMinMax, FewNumbersGetRoom) {
+  MLIRContext context;
+  context.loadDialect<OctetDialect>();
+  auto type = RankedTensorType::get({1, 2, 3}, Float32Type::get(&context));
+  auto getScale = [&](const char *text, int runs) {
+    auto observer = cast<ObserverAttrInterface>(parseAttribute(text, &context));
+    std::vector<char> state(observer.getStateBytes(type));
+    observer.initState(type, state);
+    for (int run = 0; run < runs; ++run)
+      observer.updateState(type, {1, -2, 3, 4, 5, -6}, state);
+    auto quantized = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); },
+                                               type, state);
+    return cast<quant::UniformQuantizedPerAxisType>(*quantized).getScales()[1];
+  };
+  const char *roomy = "#octet.channel_min_max<dtype = ui8, axis = 1>";
+  double exact = getScale("#octet.per_channel_min_max<dtype = ui8, axis = 1>", 1);
+  // Three numbers of each channel in a run.
+  EXPECT_NEAR(getScale(roomy, 1) / exact, std::sqrt(std::log(1e5) / std::log(3)), 1e-6);
+  EXPECT_NEAR(getScale(roomy, 50) / exact, std::sqrt(std::log(1e5) / std::log(150)), 1e-6);
+  EXPECT_EQ(getScale(roomy, 50000), exact);
+}
