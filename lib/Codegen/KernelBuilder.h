@@ -51,6 +51,10 @@ public:
   /// Lanes that lane-generic helpers work on: 1 or 16; helpers of integers and of conversions take
   /// any.
   int64_t lanes = 1;
+  /// So many of `size` elements that lie side by side, at most sixteen, are computed at once.
+  static int64_t getLanes(int64_t size) {
+    return std::min<int64_t>(16, llvm::bit_floor<uint64_t>(size));
+  }
   int64_t registerLanes = 4; ///< of a register that holds what is loaded again
   /// Operands of element-wise ops are known to be numbers (they come from integer accumulators).
   bool valuesAreFinite = false;

@@ -323,7 +323,6 @@ struct Adopt : octet::impl::AdoptPassBase<Adopt> {
     getOperation().walk([&](nn::ProductOpInterface product) { ofEachRun.push_back(product); });
     for (nn::ProductOpInterface product : ofEachRun) {
       origins.setSource(getOrigin(product));
-      reshapeBeforeQuantize(builder, product);
       numScales += takeDynamicScales(builder, product);
     }
     if (describeDecisions(getOperation()).empty()) // else the pass has run

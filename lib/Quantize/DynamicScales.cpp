@@ -105,7 +105,8 @@ static QuantizedType withScales(QuantizedType type, ArrayRef<float> scales) {
   return numerics::withParams(type, params);
 }
 
-void octet::reshapeBeforeQuantize(OpBuilder &builder, nn::ProductOpInterface product) {
+/// The input of the product is reshaped and then quantized.
+static void reshapeBeforeQuantize(OpBuilder &builder, nn::ProductOpInterface product) {
   auto reshape = product->getOperand(0).getDefiningOp<nn::ReshapeOp>();
   auto held = reshape ? reshape.getInput().getDefiningOp<DequantizeDynamicOp>() : nullptr;
   auto quantize = held ? held.getInput().getDefiningOp<QuantizeDynamicOp>() : nullptr;
@@ -123,6 +124,7 @@ void octet::reshapeBeforeQuantize(OpBuilder &builder, nn::ProductOpInterface pro
 }
 
 bool octet::takeDynamicScales(OpBuilder &builder, nn::ProductOpInterface product) {
+  reshapeBeforeQuantize(builder, product);
   OpOperand *activation = &product->getOpOperand(0), *filter = product.getWeightOperand();
   if (!filter || product.getBiasOperand())
     return false;

@@ -88,11 +88,9 @@ mlir::Type getStoredElementType(mlir::Value stored);
 /// In a network that is quantized already, values that are only moved between a quantize and an
 /// operator are quantized on both sides. Returns how many became so.
 int64_t spreadQuantization(mlir::ModuleOp module);
-/// A product whose input is quantized in each run and reshaped (a convolution over a sequence)
-/// reads what is reshaped and then quantized.
-void reshapeBeforeQuantize(mlir::OpBuilder &builder, nn::ProductOpInterface product);
 /// In such a network, a product of integers that are quantized in each run takes the scales by
-/// which its sums are multiplied behind it. True if it does.
+/// which its sums are multiplied behind it. True if it does. If its input is reshaped behind that
+/// (a convolution over a sequence), it reads what is reshaped and then quantized.
 bool takeDynamicScales(mlir::OpBuilder &builder, nn::ProductOpInterface product);
 /// Whether `op` moves the values of its only operand and brings in no others.
 bool movesOne(mlir::Operation *op);

@@ -15,6 +15,7 @@
 #include "Splits.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Numerics/ChooseQParams.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -170,10 +171,10 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     auto kind = cast<ColumnMinMaxObserverAttr>(observer.getObserver());
     auto ranges = kind.getColumns(bytes);
     auto range = getWholeRange(ranges);
-    double count = (double)kind.getNumRows(bytes) * (double)ranges.size();
-    if (!range || !(count > 1 && count < (double)numbers))
+    float room =
+        numerics::getRoom((double)kind.getNumRows(bytes) * (double)ranges.size(), (double)numbers);
+    if (!range || room == 1)
       return;
-    auto room = (float)std::sqrt(std::log((double)numbers) / std::log(count));
     observer.setObserverAttr(kind.getPlain());
     observer.setState(toBytes({range->first * room, range->second * room}));
     ++numWidened;

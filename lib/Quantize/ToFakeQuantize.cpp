@@ -159,7 +159,6 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
     });
     for (nn::ProductOpInterface product : products) {
       origins.setSource(getOrigin(product.getOperation()));
-      reshapeBeforeQuantize(builder, product);
       takeDynamicScales(builder, product);
     }
     bool any = false;

@@ -333,7 +333,7 @@ octet.backend @b {
 // -----
 
 octet.backend @b {
-  // expected-error @+1 {{expected a length of at least 1, but got 0}}
+  // expected-error @+1 {{attribute 'length' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   octet.float_sums length = 0 because "they are many"
 }
 

@@ -244,6 +244,16 @@ def test_a_piece_without_elements_is_omitted():
     check("a, b = Split<axis=-1>(x, s)\nc = Neg(a)\ny = Concat<axis=-1>(c, b)", dict(x=numbers("float32", 2, 6)), dict(y="float32"), dict(s=[6, 0]))
 
 
+@pytest.mark.parametrize("operator", ["y = ScatterElements<axis=0, reduction=\"add\">(z, e, x)", "y = GatherElements<axis=0>(x, e)"])
+def test_indices_of_rows_need_no_table(operator, tmp_path):
+    """As graph networks expand the ends of their edges: a position for each of 20 million elements would be too large a constant."""
+    rows, columns = 60000, 384
+    model = make_network("u = Unsqueeze(i, one)\ne = Expand(u, s)\n" + operator, {"x": ("float32", [rows, columns]), "i": ("int64", [rows])}, {"y": "float32"},
+                         {"z": np.zeros((8, columns), np.float32), "one": np.array([1]), "s": np.array([rows, columns])})
+    octet.compile(model).save(tmp_path / "net.so")
+    assert (tmp_path / "net.so").stat().st_size < 1e6
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("nodes", ["y = Gather<axis=0>(w, i)", "y = GatherElements<axis=0>(w, i)", "y = ScatterElements<axis=0>(w, i, w)",
                                    "j = Reshape(i, all)\nk = Unsqueeze(j, one)\ny = ScatterND(q, k, v)"])

@@ -172,6 +172,18 @@ def test_reductions(run, kind):
     run(writer)
 
 
+@pytest.mark.parametrize("columns", [5, 37, 150])
+def test_reductions_over_rows(run, columns):
+    """Several vectors side by side, the last of which overlap those before."""
+    shape = (3, 7, columns)
+    writer = Writer(shape)
+    for name in ("sum", "mean", "max", "min", "prod"):
+        for axes in ([0], [1], [0, 1]):
+            result = tuple(size for axis, size in enumerate(shape) if axis not in axes)
+            writer.give(writer.op(f"reduce_{name}", ["%x"], result, "f32", f"axes {axes}"), result)
+    run(writer, spread=2)
+
+
 @pytest.mark.parametrize("kind", ["f32", "i32"])
 def test_cumulative_sum(run, kind):
     shape = (3, 20, 21)

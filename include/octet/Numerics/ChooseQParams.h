@@ -8,6 +8,7 @@
 #ifndef OCTET_NUMERICS_CHOOSEQPARAMS_H
 #define OCTET_NUMERICS_CHOOSEQPARAMS_H
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -17,6 +18,12 @@ namespace octet::numerics {
 inline constexpr float kLeastDynamicScale = 6.1e-5f;
 /// The scale of nothing but zeros.
 inline constexpr double kScaleOfZeros = 0.1;
+
+/// [N.stat.room], [N.split] By how much further `numbers` numbers are expected to reach than
+/// `count` of them: a factor of at least 1; 1 if less than two were seen.
+inline float getRoom(double count, double numbers = 100000) {
+  return count > 1 && count < numbers ? (float)std::sqrt(std::log(numbers) / std::log(count)) : 1;
+}
 
 /// [N.choose_qparams] Scale and zero point of values from `min` to `max` in the quantized range
 /// [low, high].

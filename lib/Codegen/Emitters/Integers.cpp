@@ -91,7 +91,7 @@ LogicalResult codegen::emitCumulativeSum(ProgramEmitter &emitter, nn::Cumulative
     if (from.steps[d] == 1 && to.steps[d] == 1 && size >= 4 &&
         op.getType().getElementType().isF32() && !emitter.getLevel().isScalar()) {
       laneAxis = d;
-      lanes = std::min<int64_t>(16, llvm::bit_floor<uint64_t>(size));
+      lanes = KernelBuilder::getLanes(size);
       size = llvm::divideCeil(size, lanes);
       break;
     }
@@ -245,8 +245,8 @@ LogicalResult codegen::emitTopK(ProgramEmitter &emitter, nn::TopKOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
   RankedTensorType type = op.getInput().getType();
-  constexpr int64_t kLanes = 16, kFewest = 4;
-  int64_t lanes = std::min(kLanes, (int64_t)llvm::bit_floor<uint64_t>(shape[axis]));
+  constexpr int64_t kFewest = 4;
+  int64_t lanes = KernelBuilder::getLanes(shape[axis]);
   bool inVectors = op.getK() == 1 && type.getElementType().isF32() && lanes >= kFewest &&
                    getStrides(type).steps[axis] == 1 && !emitter.getLevel().isScalar();
   emitter.addStep(

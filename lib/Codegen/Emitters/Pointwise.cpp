@@ -74,7 +74,7 @@ static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<Ten
   auto isUsable = [&](const TensorView &view) { return view.strides.steps[inner] <= 1; };
   if (shape[inner] >= fewestLanes && out.steps[inner] == 1 && llvm::all_of(inputs, isUsable)) {
     walk.laneAxis = inner;
-    walk.lanes = std::min<int64_t>(16, llvm::bit_floor<uint64_t>(shape[inner]));
+    walk.lanes = KernelBuilder::getLanes(shape[inner]);
   }
   return walk;
 }

@@ -68,7 +68,7 @@ private:
 static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Value end,
                           function_ref<void(ValueRange, int64_t laneAxis)> element) {
   ArrayRef<int64_t> shape = y.shape();
-  int64_t lanes = std::min<int64_t>(16, llvm::bit_floor<uint64_t>(shape[1]));
+  int64_t lanes = KernelBuilder::getLanes(shape[1]);
   bool hasLanes = !b.level.isScalar() && y.strides.steps[1] == 1 && lanes >= 4;
   emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
     auto at = [&](Value c, int64_t lanes) {

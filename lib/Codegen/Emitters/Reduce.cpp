@@ -238,7 +238,7 @@ LogicalResult Reduction::emit(Fold fold) {
   constexpr int64_t kMostVectors = 4;
   int64_t lanes = 1, vectors = 1;
   if (laneAxis >= 0) {
-    lanes = std::min<int64_t>(kLanes, llvm::bit_floor<uint64_t>(shape[laneAxis]));
+    lanes = KernelBuilder::getLanes(shape[laneAxis]);
     vectors = std::min(kMostVectors, shape[laneAxis] / lanes);
     rows[laneAxis] = llvm::divideCeil(shape[laneAxis], lanes * vectors);
   }

@@ -304,12 +304,6 @@ template <typename OpTy> static LogicalResult verifyShare(OpTy op) {
   return success();
 }
 
-LogicalResult FloatSumsOp::verify() {
-  if (getLength() < 1)
-    return emitOpError("expected a length of at least 1, but got ") << getLength();
-  return success();
-}
-
 LogicalResult FloatEndsOp::verify() { return verifyShare(*this); }
 LogicalResult FloatProductsOp::verify() { return verifyShare(*this); }
 

@@ -73,9 +73,8 @@ def Octet_FloatSumsOp : Octet_BackendPart<"float_sums"> {
     sums adds to the one before, all of them stay float (OCT127): each would round what all before have added. octet-fuse puts none of them into a unit with weights.
     Errors: a length below 1. PyTorch: no counterpart.
   }];
-  let arguments = (ins I64Attr:$length, StrAttr:$reason);
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$length, StrAttr:$reason);
   let assemblyFormat = "`length` `=` $length `because` $reason attr-dict";
-  let hasVerifier = 1;
 }
 
 def Octet_FloatEndsOp : Octet_BackendPart<"float_ends"> {

@@ -11,9 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelRanges.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include <cmath>
+#include "CountedState.h"
+#include "octet/Numerics/ChooseQParams.h"
 
 using namespace mlir;
 using namespace octet;
@@ -35,65 +34,42 @@ LogicalResult ChannelMinMaxObserverAttr::verify(EmitError emitError, IntegerType
 
 ObserverSpec ChannelMinMaxObserverAttr::getSpec() const { return getKeeper(*this).getSpec(); }
 
-/// The part of the state that the keeper has.
-template <typename Bytes> static Bytes getRanges(Bytes state) {
-  return state.drop_back(sizeof(int64_t));
-}
-
-static int64_t &getCountOf(MutableArrayRef<char> state) {
-  return *stateAs<int64_t>(state.take_back(sizeof(int64_t)));
-}
-static int64_t getCount(ArrayRef<char> state) {
-  return *stateAs<int64_t>(state.take_back(sizeof(int64_t)));
-}
-
+/// Of each channel in a run; 0 if that is known at run time only.
 static int64_t countNumbers(RankedTensorType observed, int64_t axis) {
+  if (!observed.hasStaticShape())
+    return 0;
   return observed.getNumElements() / std::max<int64_t>(getNumChannels(observed, axis), 1);
 }
 
+/// The keeper's state and how many numbers of each channel were seen.
+static CountedState getState(const ChannelMinMaxObserverAttr &observer, RankedTensorType observed) {
+  return {getKeeper(observer), observed, countNumbers(observed, observer.getAxis())};
+}
+
 int64_t ChannelMinMaxObserverAttr::getStateBytes(RankedTensorType observed) const {
-  return getKeeper(*this).getStateBytes(observed) + (int64_t)sizeof(int64_t);
+  return getState(*this, observed).getBytes();
 }
 
 void ChannelMinMaxObserverAttr::initState(RankedTensorType observed,
                                           MutableArrayRef<char> state) const {
-  getKeeper(*this).initState(observed, getRanges(state));
-  getCountOf(state) = 0;
+  getState(*this, observed).init(state);
 }
 
 void ChannelMinMaxObserverAttr::updateState(RankedTensorType observed, ArrayRef<float> data,
                                             MutableArrayRef<char> state) const {
-  getKeeper(*this).updateState(observed, data, getRanges(state));
-  getCountOf(state) += countNumbers(observed, getAxis());
+  getState(*this, observed).update(data, state);
 }
 
 LogicalResult ChannelMinMaxObserverAttr::mergeState(RankedTensorType observed,
                                                     MutableArrayRef<char> state,
                                                     ArrayRef<char> other) const {
-  getCountOf(state) += getCount(other);
-  return getKeeper(*this).mergeState(observed, getRanges(state), getRanges(other));
+  return getState(*this, observed).merge(state, other);
 }
 
 void ChannelMinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc,
                                            RankedTensorType observed, Value data,
                                            Value state) const {
-  ObserverAttrInterface keeper = getKeeper(*this);
-  keeper.emitUpdate(builder, loc, observed, data, state);
-  Value count = emitStateView(builder, loc, state, builder.getI64Type(), 1,
-                              keeper.getStateBytes(observed)),
-        zero = emitIndex(builder, loc, 0),
-        more = arith::ConstantIntOp::create(builder, loc, countNumbers(observed, getAxis()), 64);
-  Value sum =
-      arith::AddIOp::create(builder, loc, memref::LoadOp::create(builder, loc, count, zero), more);
-  memref::StoreOp::create(builder, loc, sum, count, zero);
-}
-
-/// By how much more numbers are expected to reach further than `count` of them.
-static float getRoom(int64_t count) {
-  constexpr double kNumbers = 100000;
-  if (count < 2 || (double)count >= kNumbers)
-    return 1;
-  return (float)std::sqrt(std::log(kNumbers) / std::log((double)count));
+  getState(*this, observed).emitUpdate(builder, loc, data, state);
 }
 
 FailureOr<quant::QuantizedType>
@@ -101,8 +77,8 @@ ChannelMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorTyp
                                             ArrayRef<char> state) const {
   if (failed(checkAxis(emitError, observed, getAxis())))
     return failure();
-  ChannelRanges ranges = ChannelRanges::load(getRanges(state));
-  float room = getRoom(getCount(state));
+  ChannelRanges ranges = ChannelRanges::load(CountedState::getKept(state));
+  float room = numerics::getRoom((double)CountedState::getCount(state));
   for (size_t channel = 0; channel < ranges.size(); ++channel)
     if (!ranges[channel].isEmpty()) {
       ranges[channel].min *= room;

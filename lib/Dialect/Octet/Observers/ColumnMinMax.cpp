@@ -10,10 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitReduction.h"
+#include "CountedState.h"
 #include "Range.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace octet;
@@ -37,60 +35,48 @@ LogicalResult ColumnMinMaxObserverAttr::verify(EmitError emitError, IntegerType 
 
 ObserverSpec ColumnMinMaxObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }
 
-/// The part of the state that the keeper has.
-template <typename Bytes> static Bytes getRanges(Bytes state) {
-  return state.drop_back(sizeof(int64_t));
-}
-
-static int64_t &getNumRowsOf(MutableArrayRef<char> state) {
-  return *stateAs<int64_t>(state.take_back(sizeof(int64_t)));
-}
-
+/// In a run; 0 if that is known at run time only.
 static int64_t countRows(RankedTensorType observed) {
+  if (!observed.hasStaticShape())
+    return 0;
   int64_t numColumns = observed.getRank() == 0 ? 1 : observed.getShape().back();
   return numColumns == 0 ? 0 : observed.getNumElements() / numColumns;
 }
 
+/// The keeper's state and the number of rows.
+static CountedState getState(const ColumnMinMaxObserverAttr &observer, RankedTensorType observed) {
+  return {getKeeper(observer, observed), observed, countRows(observed)};
+}
+
 int64_t ColumnMinMaxObserverAttr::getStateBytes(RankedTensorType observed) const {
-  return getKeeper(*this, observed).getStateBytes(observed) + (int64_t)sizeof(int64_t);
+  return getState(*this, observed).getBytes();
 }
 
 void ColumnMinMaxObserverAttr::initState(RankedTensorType observed,
                                          MutableArrayRef<char> state) const {
-  getKeeper(*this, observed).initState(observed, getRanges(state));
-  getNumRowsOf(state) = 0;
+  getState(*this, observed).init(state);
 }
 
 void ColumnMinMaxObserverAttr::updateState(RankedTensorType observed, ArrayRef<float> data,
                                            MutableArrayRef<char> state) const {
-  getKeeper(*this, observed).updateState(observed, data, getRanges(state));
-  getNumRowsOf(state) += countRows(observed);
+  getState(*this, observed).update(data, state);
 }
 
 LogicalResult ColumnMinMaxObserverAttr::mergeState(RankedTensorType observed,
                                                    MutableArrayRef<char> state,
                                                    ArrayRef<char> other) const {
-  getNumRowsOf(state) += getNumRows(other);
-  return getKeeper(*this, observed).mergeState(observed, getRanges(state), getRanges(other));
+  return getState(*this, observed).merge(state, other);
 }
 
 void ColumnMinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc,
                                           RankedTensorType observed, Value data,
                                           Value state) const {
-  ObserverAttrInterface keeper = getKeeper(*this, observed);
-  keeper.emitUpdate(builder, loc, observed, data, state);
-  Value rows = emitStateView(builder, loc, state, builder.getI64Type(), 1,
-                             keeper.getStateBytes(observed)),
-        zero = emitIndex(builder, loc, 0),
-        more = arith::ConstantIntOp::create(builder, loc, countRows(observed), 64);
-  Value sum =
-      arith::AddIOp::create(builder, loc, memref::LoadOp::create(builder, loc, rows, zero), more);
-  memref::StoreOp::create(builder, loc, sum, rows, zero);
+  getState(*this, observed).emitUpdate(builder, loc, data, state);
 }
 
 SmallVector<std::pair<float, float>, 0>
 ColumnMinMaxObserverAttr::getColumns(ArrayRef<char> state) const {
-  ArrayRef<char> ranges = getRanges(state);
+  ArrayRef<char> ranges = CountedState::getKept(state);
   const float *values = stateAs<float>(ranges);
   size_t count = ranges.size() / (2 * sizeof(float));
   SmallVector<std::pair<float, float>, 0> columns;
@@ -100,7 +86,7 @@ ColumnMinMaxObserverAttr::getColumns(ArrayRef<char> state) const {
 }
 
 int64_t ColumnMinMaxObserverAttr::getNumRows(ArrayRef<char> state) const {
-  return *stateAs<int64_t>(state.take_back(sizeof(int64_t)));
+  return CountedState::getCount(state);
 }
 
 ObserverAttrInterface ColumnMinMaxObserverAttr::getPlain() const {
