@@ -230,7 +230,8 @@ def test_transposition_of_matrices(tool, driver, tmp_path, shape, permutation, i
 
 @pytest.mark.parametrize("left, right", [
     ((5, 9), (9, 16)), ((1, 9), (9, 37)), ((30, 3), (3, 20)), ((7, 4), (4, 15)), ((2, 50, 8), (8, 130)),
-    ((1, 4, 13, 7), (1, 4, 7, 40)), ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17)), ((2, 131, 6), (2, 6, 33)), ((310, 5), (5, 50)), ((30, 9), (9, 12)), ((30, 9), (9, 3)), ((2, 30, 9), (2, 9, 1))])
+    ((1, 4, 13, 7), (1, 4, 7, 40)), ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17)), ((2, 131, 6), (2, 6, 33)), ((310, 5), (5, 50)), ((30, 9), (9, 12)), ((30, 9), (9, 3)), ((2, 30, 9), (2, 9, 1)),
+    ((4, 7, 11), (4, 11, 1)), ((3, 2, 19, 4), (3, 1, 4, 2)), ((6, 3), (3, 2)), ((5, 3, 6), (5, 6, 1)), ((2, 33, 18), (18, 4))])
 def test_product(tool, driver, tmp_path, left, right):
     """Two values: tiles whose last rows and columns overlap, several of them side by side, columns that fill no vector, matrices that are
     broadcast."""

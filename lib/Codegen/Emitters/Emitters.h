@@ -97,6 +97,8 @@ bool emitProductAs(ProgramEmitter &emitter, const FusedOp &fused);
   template <>                                                                                      \
   bool emitProductAs<kernel::Kernels::name>(ProgramEmitter & emitter, const FusedOp &fused);
 #include "octet/Dialect/Kernel/Kernels.def"
+/// A product of two floats with few columns; false if the shapes are not its.
+bool emitMatmulOfColumns(ProgramEmitter &emitter, nn::MatmulOp op);
 /// A product of two quantized values.
 llvm::LogicalResult emitMatmulOfBytes(ProgramEmitter &emitter, nn::MatmulOp op);
 /// A group that octet-fuse-attention made; false if it is none.

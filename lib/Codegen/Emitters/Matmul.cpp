@@ -149,6 +149,7 @@ SmallVector<Value> codegen::multiplyFloatTile(KernelBuilder &b, const FloatTile 
 LogicalResult codegen::emitMatmul(ProgramEmitter &emitter, nn::MatmulOp op) {
   if (isQuantized(op.getLhs().getType()))
     return emitMatmulOfBytes(emitter, op);
-  MatmulKernel(emitter, op).emit();
+  if (!emitMatmulOfColumns(emitter, op))
+    MatmulKernel(emitter, op).emit();
   return success();
 }
