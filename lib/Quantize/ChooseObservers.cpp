@@ -107,30 +107,9 @@ bool UnitIndex::isPart(Operation *op) const {
   return observer && isSlice(*decision, *observer.getSpec().channelAxis);
 }
 
-/// Whether a value that this unit joins with others may keep a scale of its own: other units read
-/// it, too, which compute with it, and no third one ties it to the scale of yet another value.
-bool UnitIndex::isReadByOthers(const Decision &joining, Value value) const {
-  bool any = false;
-  for (Operation *user : value.getUsers()) {
-    const Decision *reader = byOp.lookup(user);
-    if (!reader || reader == &joining)
-      continue;
-    if (isShared(*reader))
-      return false;
-    any = true;
-  }
-  return any;
-}
-
-bool UnitIndex::isRescaled(const Decision &decision, Value operand) const {
-  if (decision.verdict != Verdict::Quantized)
-    return false;
-  if (isPart(decision.op))
-    return true;
-  const Decision *producer = getProducer(operand);
-  bool mayDiffer = decision.qconfig.getChannelActivation() && producer &&
-                   (isPart(producer->op) || !isShared(*producer));
-  return decision.op->getNumOperands() > 1 && mayDiffer && isReadByOthers(decision, operand);
+bool UnitIndex::mayRescale(const Decision &decision, Value operand) const {
+  return decision.verdict == Verdict::Quantized && decision.op->getNumOperands() > 1 &&
+         decision.qconfig.getChannelActivation() && getProducer(operand);
 }
 
 //===----------------------------------------------------------------------===//

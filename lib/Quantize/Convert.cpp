@@ -117,11 +117,14 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block *block : getNetworkBlocks(function))
         for (Operation &op : *block)
-          if (auto unit = backend->matchUnit(&op)) {
-            joinScales(*unit, types);
-            if (getType(unit->getOperand<WeightOp>()))
-              units.push_back(std::move(*unit));
-          }
+          if (auto unit = backend->matchUnit(&op))
+            units.push_back(std::move(*unit));
+    DenseMap<Attribute, SmallVector<ObserveOp>> byObserver;
+    forEachObserve([&](ObserveOp op) { byObserver[op.getObserverAttr()].push_back(op); });
+    for (const Unit &unit : llvm::reverse(units))
+      joinScales(unit, types,
+                 [&](ObserveOp op) { return ArrayRef(byObserver[op.getObserverAttr()]); });
+    llvm::erase_if(units, [&](const Unit &unit) { return !getType(unit.getOperand<WeightOp>()); });
     forEachObserve([&](ObserveOp op) {
       if (types.contains(op))
         takeScalesOfParts(op, types);

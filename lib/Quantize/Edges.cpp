@@ -156,21 +156,43 @@ void Edges::shareWithResult(const Decision &decision, ArrayRef<unsigned> operand
     return shareWithTrained(decision, operands, result);
   for (unsigned operand : operands) {
     Value value = edges[operand].point.value;
-    if (!units.isRescaled(decision, value)) {
-      if (operand == operands.front() && result)
+    if (!units.isPart(decision.op)) {
+      bool isFirst = operand == operands.front();
+      if (result && units.mayRescale(decision, value))
+        joined.push_back({operand, *result, isFirst});
+      else if (isFirst && result)
         unions.push_back({operand, *result});
       else
         unions.push_back({result.value_or(operands.front()), operand});
-      continue;
-    }
-    if (!units.isPart(decision.op)) {
-      edges[*result].isRescaling = true;
       continue;
     }
     // Slices that overlap have one scale.
     int64_t axis = *units.getChannelObserver(value).getSpec().channelAxis;
     for (int64_t channel : getPart(decision.op, axis))
       unions.push_back({parts.try_emplace({value, channel}, *result).first->second, *result});
+  }
+}
+
+/// What is joined has the observer of the result, unless others compute with it, or with a value
+/// that shares its observer; the unit then rescales it.
+void Edges::shareJoined() {
+  llvm::IntEqClasses classes(edges.size());
+  for (auto [leader, follower] : unions)
+    classes.join(leader, follower);
+  SmallVector<bool> isComputedWith(edges.size());
+  for (auto [number, edge] : llvm::enumerate(edges))
+    if (edge.isComputedWith)
+      isComputedWith[classes.findLeader(number)] = true;
+  for (auto [operand, result, isFirst] : joined) {
+    unsigned ofOperand = classes.findLeader(operand), ofResult = classes.findLeader(result);
+    if (ofOperand == ofResult)
+      continue;
+    if (isComputedWith[ofOperand]) {
+      edges[result].isRescaling = true;
+      continue;
+    }
+    unions.push_back(isFirst ? std::pair(operand, result) : std::pair(result, operand));
+    isComputedWith[classes.join(ofOperand, ofResult)] = isComputedWith[ofResult];
   }
 }
 
@@ -190,6 +212,7 @@ void Edges::addUnit(const Decision &decision) {
   for (auto [leaf, operand] : decision.unit->leaves)
     if (isActivation(leaf)) {
       operands.push_back(addReader(decision, *operand));
+      edges[operands.back()].isComputedWith |= !isShared(decision);
       shareBetweenSteps(*decision.unit, operand, operands.back());
     }
   SmallVector<unsigned> results;
@@ -211,6 +234,7 @@ Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units
   for (const Decision &decision : plan.decisions)
     if (decision.readsIntegers() && !isDynamic(decision))
       addUnit(decision);
+  shareJoined();
 }
 
 SmallVector<SmallVector<const Edge *, 1>, 0> Edges::getSets() {

@@ -42,12 +42,11 @@ public:
   ObserverAttrInterface getChannelObserver(mlir::Value value) const;
   /// Whether `op` is a quantized slice of a value that may have a scale per channel.
   bool isPart(mlir::Operation *op) const;
-  /// Whether a sharing unit reads this operand at another scale than its result's: a slice reads
-  /// its part, and a unit that joins several values rescales one that others compute with, too.
-  bool isRescaled(const Decision &decision, mlir::Value operand) const;
+  /// Whether a sharing unit joins this operand with others, and may rescale it: its scale is its
+  /// own if other units compute with it.
+  bool mayRescale(const Decision &decision, mlir::Value operand) const;
 
 private:
-  bool isReadByOthers(const Decision &joining, mlir::Value value) const;
   ObserverAttrInterface getChannelObserverOfFloats(mlir::Value value) const;
 
   llvm::DenseMap<mlir::Operation *, const Decision *> byOp;
@@ -66,6 +65,8 @@ struct Edge {
   bool isGiven = false;
   /// The operands of the unit that computes the value do not share its observer.
   bool isRescaling = false;
+  /// A unit that reads it computes with it.
+  bool isComputedWith = false;
 
   /// Whether the range was trained; readers take it, whatever they ask for.
   bool isTrained() const { return (bool)point.trained; }
@@ -97,6 +98,7 @@ private:
                         std::optional<unsigned> result);
   void shareWithResult(const Decision &decision, llvm::ArrayRef<unsigned> operands,
                        std::optional<unsigned> result);
+  void shareJoined();
 
   const Plan &plan;
   const UnitIndex &units;
@@ -110,6 +112,12 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> steps;
   /// Edges that share an observer, in the order of the program; the first one's is kept.
   llvm::SmallVector<std::pair<unsigned, unsigned>, 0> unions;
+  /// The operands and the result of a unit that joins values which it may rescale.
+  struct Joining {
+    unsigned operand, result;
+    bool isFirst; ///< of the operands
+  };
+  llvm::SmallVector<Joining, 0> joined;
   /// From each edge towards the one whose observer its set has.
   llvm::SmallVector<unsigned, 0> leaders;
 };

@@ -39,7 +39,23 @@ static ObserveOp getObserve(Value value) {
   return {};
 }
 
-void octet::joinScales(const Unit &unit, DenseMap<Operation *, QuantizedType> &types) {
+/// Whether real numbers of the one type are between the bounds of the other, or not far outside:
+/// observers clip some.
+static bool isWithin(UniformQuantizedType type, UniformQuantizedType bounds) {
+  auto getBounds = [](UniformQuantizedType type) {
+    auto toReal = [&](int64_t storage) {
+      return (storage - type.getZeroPoint()) * type.getScale();
+    };
+    return std::pair(toReal(type.getStorageTypeMin()), toReal(type.getStorageTypeMax()));
+  };
+  auto [low, high] = getBounds(type);
+  auto [least, most] = getBounds(bounds);
+  double some = (most - least) / 8;
+  return low >= least - some && high <= most + some;
+}
+
+void octet::joinScales(const Unit &unit, DenseMap<Operation *, QuantizedType> &types,
+                       function_ref<ArrayRef<ObserveOp>(ObserveOp)> getSharing) {
   // On YOLOv8, scales of a half and a third of the result's are no better than the result's.
   constexpr double kFarSmaller = 0.25;
   DecisionAttr decision = getDecision(unit.op);
@@ -53,8 +69,16 @@ void octet::joinScales(const Unit &unit, DenseMap<Operation *, QuantizedType> &t
   for (OpOperand *operand : operands) {
     auto observe = operand->get().getDefiningOp<ObserveOp>();
     auto own = dyn_cast_or_null<UniformQuantizedType>(types.lookup(observe));
-    if (result && own && own.getScale() > kFarSmaller * result.getScale())
-      types[observe] = result;
+    if (!result || !own || own.getScale() <= kFarSmaller * result.getScale())
+      continue;
+    // An operand's numbers are among the result's; others that share its scale may be larger.
+    auto function = observe->getParentOfType<FunctionOpInterface>();
+    bool isAlone = llvm::count_if(getSharing(observe), [&](ObserveOp sharing) {
+                     return function->isAncestor(sharing);
+                   }) == 1;
+    if (isAlone || isWithin(own, result))
+      for (ObserveOp sharing : getSharing(observe))
+        types[sharing] = result;
   }
 }
 

@@ -75,9 +75,11 @@ bool areSplittable(llvm::ArrayRef<ObservedPoint> points,
 /// The channels along `axis` that a slice takes of its operand; none if `op` is no slice.
 llvm::SmallVector<int64_t> getPart(mlir::Operation *op, int64_t axis);
 /// Operands of a unit that joins several values take the scale of its result, in `types` of
-/// octet.observe, unless theirs is far smaller.
+/// octet.observe, unless theirs is far smaller; so do all values that share their observer. Units
+/// behind others come first.
 void joinScales(const Unit &unit,
-                llvm::DenseMap<mlir::Operation *, mlir::quant::QuantizedType> &types);
+                llvm::DenseMap<mlir::Operation *, mlir::quant::QuantizedType> &types,
+                llvm::function_ref<llvm::ArrayRef<ObserveOp>(ObserveOp)> getSharing);
 /// A value with a scale per channel takes those of the slices that read it.
 void takeScalesOfParts(ObserveOp op,
                        llvm::DenseMap<mlir::Operation *, mlir::quant::QuantizedType> &types);

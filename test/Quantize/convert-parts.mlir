@@ -74,3 +74,31 @@ func.func @operands_of_a_float_concatenation(%x: tensor<1x2x1x1xf32>, %y: tensor
   %3 = octet.observe %2 by @all : tensor<1x4x1x1xf32>
   return %3 : tensor<1x4x1x1xf32>
 }
+
+// -----
+
+octet.observer @near #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>
+octet.observer @wide #octet.fixed_qparams<ui8, scale = 3.0 : f32, zero_point = 0>
+octet.observer @all #octet.fixed_qparams<ui8, scale = 2.0 : f32, zero_point = 0>
+
+// What shares an operand's observer changes with it. Where its range is wider than the concatenation's, both keep it.
+// CHECK-LABEL: func @operands_that_share_observers
+// CHECK: octet.quantize {{.*}} -> tensor<1x4x1x1x!quant.uniform<u8:f32, 2.000000e+00>>
+// CHECK: nn.slice
+// CHECK-NEXT: octet.quantize {{.*}} -> tensor<1x2x1x1x!quant.uniform<u8:f32, 2.000000e+00>>
+// CHECK: octet.quantize {{.*}} -> tensor<1x4x1x1x!quant.uniform<u8:f32, 3.000000e+00>>
+// CHECK: nn.slice
+// CHECK-NEXT: octet.quantize {{.*}} -> tensor<1x2x1x1x!quant.uniform<u8:f32, 3.000000e+00>>
+// CHECK: nn.concat
+// CHECK-NEXT: octet.quantize {{.*}} -> tensor<1x4x1x1x!quant.uniform<u8:f32, 2.000000e+00>>
+func.func @operands_that_share_observers(%x: tensor<1x4x1x1xf32>, %y: tensor<1x4x1x1xf32>) -> tensor<1x4x1x1xf32> {
+  %0 = octet.observe %x by @near : tensor<1x4x1x1xf32>
+  %1 = nn.slice %0 starts [0, 0, 0, 0] sizes [1, 2, 1, 1] steps [1, 1, 1, 1] : (tensor<1x4x1x1xf32>) -> tensor<1x2x1x1xf32>
+  %2 = octet.observe %1 by @near : tensor<1x2x1x1xf32>
+  %3 = octet.observe %y by @wide : tensor<1x4x1x1xf32>
+  %4 = nn.slice %3 starts [0, 0, 0, 0] sizes [1, 2, 1, 1] steps [1, 1, 1, 1] : (tensor<1x4x1x1xf32>) -> tensor<1x2x1x1xf32>
+  %5 = octet.observe %4 by @wide : tensor<1x2x1x1xf32>
+  %6 = nn.concat %2, %5 axis 1 : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>) -> tensor<1x4x1x1xf32>
+  %7 = octet.observe %6 by @all : tensor<1x4x1x1xf32>
+  return %7 : tensor<1x4x1x1xf32>
+}

@@ -141,15 +141,17 @@ func.func @a_slice_beside_a_known_range(%x: !t) -> !h {
 
 // -----
 
-// What another unit computes with has an observer of its own, too; not what a pool or a second concatenation ties to
-// other values, and not where the mapping knows no scale per channel.
+// What another unit computes with has an observer of its own, too, also if it is pooled; not where the mapping knows no
+// scale per channel.
 // CHECK-DAG: octet.observer @read #octet.mean_squared_error<dtype = ui8,
 // CHECK-DAG: octet.observer @pooled #octet.mean_squared_error<dtype = ui8,
+// CHECK-DAG: octet.observer @joined #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @values_in_a_concatenation
 // CHECK: octet.observe %{{.*}} by @read
 // CHECK: octet.observe %{{.*}} by @pooled
+// CHECK: octet.observe %{{.*}} by @pooled
 // CHECK: nn.concat
-// CHECK-NEXT: octet.observe %{{.*}} by @pooled
+// CHECK-NEXT: octet.observe %{{.*}} by @joined
 !h = tensor<1x2x4x4xf32>
 func.func @values_in_a_concatenation(%x: !h) -> (!h, !h) {
   %v = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
@@ -162,6 +164,34 @@ func.func @values_in_a_concatenation(%x: !h) -> (!h, !h) {
   %5 = nn.conv %4, %u : (tensor<1x6x4x4xf32>, tensor<2x6x1x1xf32>) -> !h
   %6 = nn.conv %1, %v : (!h, tensor<2x2x1x1xf32>) -> !h
   return %5, %6 : !h, !h
+}
+
+// -----
+
+// A concatenation that others compute with, and what shares its observer, have their own in front of a second one.
+// CHECK-DAG: octet.observer @inner #octet.mean_squared_error<dtype = ui8,
+// CHECK-DAG: octet.observer @outer #octet.mean_squared_error<dtype = ui8,
+// CHECK-LABEL: func @a_concatenation_of_a_concatenation
+// CHECK-COUNT-3: octet.observe %{{.*}} by @inner
+// CHECK: nn.slice
+// CHECK-NEXT: octet.observe %{{.*}} by @inner
+// CHECK: octet.observe %{{.*}} by @outer
+// CHECK: nn.concat
+// CHECK-NEXT: octet.observe %{{.*}} by @outer
+!h = tensor<1x2x4x4xf32>
+!t = tensor<1x4x4x4xf32>
+func.func @a_concatenation_of_a_concatenation(%x: !h) -> !h {
+  %v = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %u = nn.constant dense<1.0> : tensor<2x4x1x1xf32>
+  %0 = nn.conv %x, %v {octet.origin = #octet.origin<"inner">} : (!h, tensor<2x2x1x1xf32>) -> !h
+  %1 = nn.conv %x, %v : (!h, tensor<2x2x1x1xf32>) -> !h
+  %2 = nn.concat %0, %1 axis 1 : (!h, !h) -> !t
+  %3 = nn.slice %2 starts [0, 0, 0, 0] sizes [1, 4, 4, 2] steps [1, 1, 1, 1] : (!t) -> tensor<1x4x4x2xf32>
+  %4 = nn.reshape %3 : (tensor<1x4x4x2xf32>) -> !h
+  %5 = nn.conv %2, %u {octet.origin = #octet.origin<"outer">} : (!t, tensor<2x4x1x1xf32>) -> !h
+  %6 = nn.concat %4, %5 axis 1 : (!h, !h) -> !t
+  %7 = nn.conv %6, %u : (!t, tensor<2x4x1x1xf32>) -> !h
+  return %7 : !h
 }
 
 // -----
