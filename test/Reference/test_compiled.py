@@ -281,33 +281,6 @@ def test_product_of_bytes(tool, driver, tmp_path, left, right, zeros):
     check(tool, driver, tmp_path, text, left, spread=0.5)
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean", "prod", "max", "min"])
-@pytest.mark.parametrize("shape, axes", [((3, 4, 37), [2]), ((2, 37, 21), [1]), ((5, 17, 3), [0, 2]), ((12, 2, 9), [1, 2]), ((2, 20, 5, 6), [2, 3]),
-                                         ((2, 20, 5, 6), [1]), ((2, 20, 5, 6), [3])])
-def test_reduction(tool, driver, tmp_path, kind, shape, axes):
-    """Rows that lie side by side, rows beside one another, and others; images as they come, and behind a pool, as NHWC."""
-    writer = random_networks.Writer(0, shape)
-    writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
-    if len(shape) == 4:
-        writer.apply("nn.max_pool {0} kernel [1, 1]", shape, quantize=False)
-    kept = [size for axis, size in enumerate(shape) if axis not in axes]
-    writer.apply(f"nn.reduce_{kind} {{0}} axes {axes}", tuple(kept), quantize=False)
-    writer.results["y"] = writer.value
-    check(tool, driver, tmp_path, writer.text(), shape, options=["--float"])
-
-
-@pytest.mark.parametrize("is_float", [False, True])
-@pytest.mark.parametrize("shape, axis", [((2, 3, 5, 20), 3), ((3, 4, 37), 2), ((1, 7, 4, 6), 1), ((50, 6), 1)])
-def test_softmax(tool, driver, tmp_path, shape, axis, is_float):
-    """Rows that lie side by side, and others, split between threads; from bytes to the range that FX fixes."""
-    writer = random_networks.Writer(0, shape)
-    if is_float:
-        writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
-    writer.apply(f"nn.softmax {{0}} axis {axis}", shape, same=False, scale=np.float32(1 / 256), zero=0, quantize=not is_float)
-    writer.results["y"] = writer.value
-    check(tool, driver, tmp_path, writer.text(), shape, spread=5, options=["--float"] if is_float else [])
-
-
 @pytest.mark.parametrize("quantize", [False, True])
 def test_pixel_shuffle(tool, driver, tmp_path, quantize):
     """A transposition that reads the convolution's NHWC result through a reshape."""

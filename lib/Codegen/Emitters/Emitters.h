@@ -49,6 +49,12 @@ mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neut
 using RowElementsFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
 llvm::SmallVector<mlir::Value> foldVectors(KernelBuilder &b, int64_t length, int64_t rows,
                                            float neutral, RowElementsFn elements, JoinFn join);
+/// Elements of a row that are loaded together where lanes are rows.
+inline constexpr int64_t kElementsTogether = 4;
+/// These of b.lanes rows (4 or 16) of floats, `step` apart: from `first` on, that of the first row,
+/// a vector with a lane for each row.
+llvm::SmallVector<mlir::Value> loadRowsAsLanes(KernelBuilder &b, mlir::Value memory,
+                                               mlir::Value first, int64_t step);
 /// Rows that are folded together, so that a CPU is busy while one waits for its own result.
 inline constexpr int64_t kRowsTogether = 4;
 /// Either of them, as b.lanes says, of several rows; `element` may be called for some twice.

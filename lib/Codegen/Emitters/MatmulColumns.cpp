@@ -21,17 +21,13 @@ namespace {
 /// The code of one product.
 class ColumnsKernel {
 public:
-  static constexpr int64_t kStep = 4; ///< elements of a row that are loaded at once
-
   ColumnsKernel(ProgramEmitter &emitter, nn::MatmulOp op);
   bool takesShape();
   void emit();
 
 private:
   void emitBlock(KernelBuilder &b, MutableArrayRef<Value> indices);
-  /// Elements k to k + 3 of all rows of a block: four vectors with a lane for each row.
-  SmallVector<Value> loadLanes(KernelBuilder &b, Value k) const;
-  /// Adds the products of these elements, from `first` on.
+  /// Adds the products of elements k to k + 3 of all rows of a block, from `first` of them on.
   SmallVector<Value> addProducts(KernelBuilder &b, Value k, int64_t first, ValueRange sums) const;
   void store(KernelBuilder &b, MutableArrayRef<Value> indices, ArrayRef<Value> sums) const;
 
@@ -60,7 +56,7 @@ ColumnsKernel::ColumnsKernel(ProgramEmitter &emitter, nn::MatmulOp op)
 bool ColumnsKernel::takesShape() {
   constexpr int64_t kMostColumns = 4;
   return !emitter.getLevel().isScalar() && columns <= kMostColumns && rows >= lanes &&
-         depth >= kStep && getStrides(op.getLhs().getType()).steps.back() == 1;
+         depth >= kElementsTogether && getStrides(op.getLhs().getType()).steps.back() == 1;
 }
 
 void ColumnsKernel::emit() {
@@ -89,45 +85,24 @@ void ColumnsKernel::emitBlock(KernelBuilder &b, MutableArrayRef<Value> indices) 
   rhsBase = b.linearIndex(indices, rhs.strides.steps, rhs.strides.offset);
   indices[rank - 2] = row;
   b.lanes = lanes;
-  int64_t rest = depth % kStep;
+  int64_t rest = depth % kElementsTogether;
   SmallVector<Value> sums(columns, b.constF(0));
-  sums = b.loop(b.index(0), b.index(depth - rest), kStep, sums,
+  sums = b.loop(b.index(0), b.index(depth - rest), kElementsTogether, sums,
                 [&](Value k, ValueRange carried) { return addProducts(b, k, 0, carried); });
   if (rest)
-    sums = addProducts(b, b.index(depth - kStep), kStep - rest, sums);
+    sums = addProducts(b, b.index(depth - kElementsTogether), kElementsTogether - rest, sums);
   store(b, indices, sums);
   b.lanes = 1;
-}
-
-SmallVector<Value> ColumnsKernel::loadLanes(KernelBuilder &b, Value k) const {
-  int64_t row = lhs.strides.steps[rank - 2];
-  Value at = b.addIndex(lhsBase, k);
-  // Quarter q of vector i is of row 4 q + i.
-  SmallVector<Value> rows = llvm::map_to_vector(llvm::seq(kStep), [&](int64_t i) {
-    Value first = b.addIndex(at, i * row);
-    return lanes == kStep ? b.load(lhs.memory, first)
-                          : b.loadQuarters(lhs.memory, first, kStep * row);
-  });
-  // Twice, vectors i and i + 2 are interleaved, within the quarters.
-  auto interleave = [&](Value low, Value high, int64_t half) {
-    SmallVector<int64_t> order;
-    for (int64_t quarter = 0; quarter < lanes; quarter += kStep)
-      for (int64_t i = quarter + half; i < quarter + half + kStep / 2; ++i)
-        order.append({i, lanes + i});
-    return vector::ShuffleOp::create(b, low, high, order).getResult();
-  };
-  for (int64_t stage = 1; stage < kStep; stage *= 2)
-    rows = {interleave(rows[0], rows[2], 0), interleave(rows[0], rows[2], kStep / 2),
-            interleave(rows[1], rows[3], 0), interleave(rows[1], rows[3], kStep / 2)};
-  return rows;
 }
 
 SmallVector<Value> ColumnsKernel::addProducts(KernelBuilder &b, Value k, int64_t first,
                                               ValueRange sums) const {
   ArrayRef<int64_t> steps = rhs.strides.steps;
   Value rhsAt = b.addIndex(rhsBase, b.mulIndex(k, steps[rank - 2]));
-  SmallVector<Value> elements = loadLanes(b, k), next(sums);
-  for (int64_t i = first; i < kStep; ++i)
+  SmallVector<Value> elements =
+      loadRowsAsLanes(b, lhs.memory, b.addIndex(lhsBase, k), lhs.strides.steps[rank - 2]);
+  SmallVector<Value> next(sums);
+  for (int64_t i = first; i < kElementsTogether; ++i)
     for (int64_t column = 0; column < columns; ++column) {
       Value at = b.addIndex(rhsAt, i * steps[rank - 2] + column * steps[rank - 1]);
       next[column] = b.fma(elements[i], b.loadSplat(rhs.memory, at), next[column]);

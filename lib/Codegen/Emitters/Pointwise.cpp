@@ -53,12 +53,9 @@ struct Walk {
 };
 } // namespace
 
-/// Lanes that are worth a vector. Registers of four are full of shorter rows, too; what is computed
-/// in these must do with any number of lanes, as conversions do.
-static int64_t getFewestLanes(const CpuLevel &level, Operation *op) {
-  if (level.isScalar())
-    return std::numeric_limits<int64_t>::max();
-  return level.convertsByAdding && isa<QuantizeOp, DequantizeOp>(op) ? 4 : 16;
+/// Lanes that are worth a vector: registers of four are full of shorter rows, too.
+static int64_t getFewestLanes(const CpuLevel &level) {
+  return level.isScalar() ? std::numeric_limits<int64_t>::max() : 4;
 }
 
 static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<TensorView> inputs,
@@ -148,7 +145,7 @@ public:
     // The walk is chosen from types alone, so that the step's range is known before there is code.
     bind(SmallVector<Value>(signature.arguments.size()));
     walk = chooseWalk(getResult().shape(), getResult().strides, getInputs(),
-                      getFewestLanes(emitter.getLevel(), op));
+                      getFewestLanes(emitter.getLevel()));
     count = walk.order.empty() ? 1 : getResult().shape()[walk.order.front()];
   }
 

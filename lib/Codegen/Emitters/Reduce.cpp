@@ -135,9 +135,34 @@ private:
   /// along `laneAxis` of so many side by side.
   SmallVector<Value> foldAxes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> at,
                               int64_t laneAxis, int64_t vectors, float neutral, JoinFn join) const;
+  /// The last kept dimension, if it has so many rows of floats side by side that lanes are rows; or
+  /// -1.
+  int64_t findRowAxis() const;
+  /// Joins the elements of b.lanes rows from `at` on, which are along `rowAxis`, in their order.
+  Value foldRowsAsLanes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> at, int64_t rowAxis,
+                        float neutral, JoinFn join) const;
+  /// Stores b.lanes results along `rowAxis`.
+  void storeRows(KernelBuilder &b, const TensorView &y, ArrayRef<Value> at, int64_t rowAxis,
+                 Value results) const;
   /// Stores the result, or `vectors` of b.lanes along `laneAxis`, at `at`.
   void emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, int64_t laneAxis,
                int64_t vectors, float neutral, JoinFn join) const;
+  int64_t countReduced() const {
+    int64_t count = 1;
+    for (int64_t axis : axes)
+      count *= shape[axis];
+    return count;
+  }
+  int64_t getResultAxis(int64_t axis) const {
+    return keepsDims || axis < 0 ? axis : llvm::find(kept, axis) - kept.begin();
+  }
+  /// Those behind all that are kept.
+  ArrayRef<int64_t> getAxesOfRows() const {
+    return axes.drop_while([&](int64_t axis) { return axis < kept.back(); });
+  }
+  Value finish(KernelBuilder &b, Value result) const {
+    return isa<nn::ReduceMeanOp>(op) ? b.div(result, b.constF(countReduced())) : result;
+  }
   bool isOfRows() const { return axes == ArrayRef<int64_t>{(int64_t)shape.size() - 1}; }
 
   Operation *op;
@@ -215,22 +240,79 @@ void Reduction::emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, i
   } else {
     results = foldAxes(b, x, at, laneAxis, vectors, neutral, join);
   }
-  if (isa<nn::ReduceMeanOp>(op)) {
-    int64_t count = 1;
-    for (int64_t axis : axes)
-      count *= shape[axis];
-    for (Value &result : results)
-      result = b.div(result, b.constF(count));
-  }
-  int64_t resultAxis =
-      keepsDims || laneAxis < 0 ? laneAxis : llvm::find(kept, laneAxis) - kept.begin();
   for (auto [i, result] : llvm::enumerate(results))
-    storeReal(b, result, y, getResultIndices(b, moveTo(b, at, laneAxis, (int64_t)i)), resultAxis);
+    storeReal(b, finish(b, result), y, getResultIndices(b, moveTo(b, at, laneAxis, (int64_t)i)),
+              getResultAxis(laneAxis));
+}
+
+int64_t Reduction::findRowAxis() const {
+  RankedTensorType type = getTensorType(op->getOperand(0));
+  if (signature.emitter.getLevel().isScalar() || isOfRows() || !type.getElementType().isF32() ||
+      kept.empty() || shape[kept.back()] < 4)
+    return -1;
+  Strides x = getStrides(type);
+  int64_t step = 1;
+  for (int64_t axis : llvm::reverse(getAxesOfRows())) {
+    if (shape[axis] > 1 && x.steps[axis] != step)
+      return -1;
+    step *= shape[axis];
+  }
+  return step >= kElementsTogether ? kept.back() : -1;
+}
+
+Value Reduction::foldRowsAsLanes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> first,
+                                 int64_t rowAxis, float neutral, JoinFn join) const {
+  SmallVector<Value> at(first);
+  int64_t length = 1;
+  for (int64_t axis : getAxesOfRows())
+    length *= shape[axis];
+  auto foldRows = [&](Value acc) {
+    Value base = b.linearIndex(at, x.strides.steps, x.strides.offset);
+    auto joinFrom = [&](Value k, int64_t firstElement, Value acc) {
+      SmallVector<Value> elements =
+          loadRowsAsLanes(b, x.memory, b.addIndex(base, k), x.strides.steps[rowAxis]);
+      for (Value element : ArrayRef(elements).drop_front(firstElement))
+        acc = join(b, acc, element);
+      return acc;
+    };
+    int64_t rest = length % kElementsTogether;
+    acc = b.loop(b.index(0), b.index(length - rest), kElementsTogether, acc,
+                 [&](Value k, ValueRange carried) {
+                   return SmallVector<Value>{joinFrom(k, 0, carried[0])};
+                 })[0];
+    return rest ? joinFrom(b.index(length - kElementsTogether), kElementsTogether - rest, acc)
+                : acc;
+  };
+  ArrayRef<int64_t> outer = axes.drop_back(getAxesOfRows().size());
+  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value acc) -> Value {
+    if (depth == outer.size())
+      return foldRows(acc);
+    return b.loop(b.index(0), b.index(shape[outer[depth]]), 1, acc,
+                  [&](Value i, ValueRange carried) {
+                    at[outer[depth]] = i;
+                    return SmallVector<Value>{nest(depth + 1, carried[0])};
+                  })[0];
+  };
+  return nest(0, b.constF(neutral));
+}
+
+void Reduction::storeRows(KernelBuilder &b, const TensorView &y, ArrayRef<Value> at,
+                          int64_t rowAxis, Value results) const {
+  int64_t axis = getResultAxis(rowAxis), lanes = b.lanes;
+  SmallVector<Value> place = getResultIndices(b, at);
+  if (y.strides.steps[axis] == 1)
+    return storeReal(b, results, y, place, axis);
+  b.lanes = 1;
+  Value first = place[axis];
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    place[axis] = b.addIndex(first, lane);
+    storeReal(b, vector::ExtractOp::create(b, results, lane), y, place, -1);
+  }
 }
 
 LogicalResult Reduction::emit(Fold fold) {
   auto [neutral, join] = fold;
-  int64_t laneAxis = findLaneAxis();
+  int64_t laneAxis = findLaneAxis(), rowAxis = laneAxis < 0 ? findRowAxis() : -1;
   SmallVector<int64_t> rows(shape);
   for (int64_t axis : axes)
     rows[axis] = 1;
@@ -241,6 +323,9 @@ LogicalResult Reduction::emit(Fold fold) {
     lanes = KernelBuilder::getLanes(shape[laneAxis]);
     vectors = std::min(kMostVectors, shape[laneAxis] / lanes);
     rows[laneAxis] = llvm::divideCeil(shape[laneAxis], lanes * vectors);
+  } else if (rowAxis >= 0) {
+    lanes = shape[rowAxis] < 16 ? 4 : 16;
+    rows[rowAxis] = llvm::divideCeil(shape[rowAxis], lanes);
   }
   signature.emitter.addStep(
       op, kernel::Kernels::reduce, signature.arguments, ShapedType::getNumElements(rows),
@@ -248,10 +333,15 @@ LogicalResult Reduction::emit(Fold fold) {
                                           Value end) {
         b.loop(begin, end, 1, [&](Value row) {
           SmallVector<Value> at = b.splitIndex(row, rows);
-          if (laneAxis >= 0)
-            at[laneAxis] = b.getBlock(at[laneAxis], shape[laneAxis], lanes * vectors);
+          if (int64_t axis = std::max(laneAxis, rowAxis); axis >= 0)
+            at[axis] = b.getBlock(at[axis], shape[axis], lanes * vectors);
           b.lanes = lanes;
-          emitOne(b, args, at, laneAxis, vectors, neutral, join);
+          if (rowAxis >= 0)
+            storeRows(b, signature.getTensor(target, args), at, rowAxis,
+                      finish(b, foldRowsAsLanes(b, signature.getTensor(source, args), at, rowAxis,
+                                                neutral, join)));
+          else
+            emitOne(b, args, at, laneAxis, vectors, neutral, join);
           b.lanes = 1;
         });
       });

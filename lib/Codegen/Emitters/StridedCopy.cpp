@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StridedCopy.h"
+#include "Emitters.h"
 
 using namespace mlir;
 using namespace octet;
@@ -55,6 +56,31 @@ static SmallVector<Value> transposeSquare(KernelBuilder &b, SmallVector<Value> r
     }
     rows = next;
   }
+  return rows;
+}
+
+SmallVector<Value> codegen::loadRowsAsLanes(KernelBuilder &b, Value memory, Value first,
+                                            int64_t step) {
+  // Quarter q of vector i is of row 4 q + i.
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < kElementsTogether; ++i) {
+    Value at = b.addIndex(first, i * step);
+    rows.push_back(b.lanes == kElementsTogether
+                       ? b.load(memory, at)
+                       : b.loadQuarters(memory, at, kElementsTogether * step));
+  }
+  // Twice, vectors i and i + 2 are interleaved, within the quarters.
+  auto interleave = [&](Value low, Value high, int64_t half) {
+    SmallVector<int64_t> order;
+    for (int64_t lane = half; lane < b.lanes; lane += kElementsTogether)
+      for (int64_t i = lane; i < lane + kElementsTogether / 2; ++i)
+        order.append({i, b.lanes + i});
+    return vector::ShuffleOp::create(b, low, high, order).getResult();
+  };
+  constexpr int64_t kHalf = kElementsTogether / 2;
+  for (int64_t stage = 1; stage < kElementsTogether; stage *= 2)
+    rows = {interleave(rows[0], rows[2], 0), interleave(rows[0], rows[2], kHalf),
+            interleave(rows[1], rows[3], 0), interleave(rows[1], rows[3], kHalf)};
   return rows;
 }
 

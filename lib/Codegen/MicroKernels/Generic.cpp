@@ -64,7 +64,8 @@ struct LowerScale : OpRewritePattern<kernel::ScaleOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::ScaleOp op, PatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
-    b.lanes = isa<VectorType>(op.getInput().getType()) ? 16 : 1;
+    auto vector = dyn_cast<VectorType>(op.getInput().getType());
+    b.lanes = vector ? vector.getNumElements() : 1;
     Value bits = b.add(b.bitcast(op.getInput(), b.getI32Type()),
                        arith::ShLIOp::create(b, op.getExponent(), b.constI(23)));
     rewriter.replaceOp(op, b.bitcast(bits, b.getF32Type()));

@@ -90,8 +90,9 @@ Value makeFloatExponent(ImplicitLocOpBuilder &b, PatternRewriter &rewriter, Valu
 struct LowerScale512 : OpRewritePattern<kernel::ScaleOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::ScaleOp op, PatternRewriter &rewriter) const override {
-    if (!isa<VectorType>(op.getType()))
-      return rewriter.notifyMatchFailure(op, "requires a vector");
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getNumElements() != 16)
+      return rewriter.notifyMatchFailure(op, "requires sixteen lanes");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value exponent = makeFloatExponent(b, rewriter, op.getExponent(), op.getType());
     rewriter.setInsertionPoint(op);

@@ -231,8 +231,9 @@ def Kernel_ScaleOp : Kernel_Op<"scale", [Pure]> {
     Lane by lane `input * 2^exponent`, where that is a normal number, so that the exponent can be added to the input's bits.
     Source: the last step of [N.exp]; VSCALEFPS of AVX-512.
   }];
-  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input, AnyTypeOf<[I32, Kernel_I32x16]>:$exponent);
-  let results = (outs AnyTypeOf<[F32, Kernel_F32x16]>:$result);
+  let arguments = (ins AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$input,
+                       AnyTypeOf<[I32, VectorOfRankAndType<[1], [I32]>]>:$exponent);
+  let results = (outs AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$result);
   let assemblyFormat = "$input `,` $exponent attr-dict `:` functional-type(operands, results)";
 }
 
