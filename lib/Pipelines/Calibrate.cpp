@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Support/Diagnostics.h"
@@ -30,6 +31,26 @@ using namespace octet;
 // Statistics that cannot be used
 //===----------------------------------------------------------------------===//
 
+/// The values that an observer has seen, by their names, or else by its own.
+static std::string nameValues(ModuleOp module, ObserverOp observer) {
+  llvm::SetVector<StringRef> names;
+  module.walk([&](ObserveOp op) {
+    if (op.getObserverAttr().getValue() != observer.getSymName())
+      return;
+    if (OriginAttr origin = getOrigin(op.getInput()); origin && !origin.getName().empty())
+      names.insert(origin.getName().getValue());
+  });
+  if (names.size() < 2)
+    return "the values of '" + escapeText(observer.getSymName()) + "'";
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (StringRef name : ArrayRef(names.getArrayRef()).take_front(kMost))
+    text += (text.empty() ? "'" : ", '") + escapeText(name) + "'";
+  if (names.size() > kMost)
+    text += " and " + std::to_string(names.size() - kMost) + " more";
+  return "the values of one of " + text + ", which share an observer";
+}
+
 /// The first value whose statistics give no scale, with the reason; empty if there is none.
 static std::string findUnusable(ModuleOp module, const Statistics &statistics) {
   std::string reason;
@@ -44,7 +65,7 @@ static std::string findUnusable(ModuleOp module, const Statistics &statistics) {
     auto type = observer.getObserver().getQuantizedType(
         [&] { return emitError(observer.getLoc()); }, it->second.observed, it->second.bytes);
     if (failed(type))
-      return "the values of '" + escapeText(it->first) + "': " + reason;
+      return nameValues(module, observer) + ": " + reason;
   }
   return "";
 }

@@ -105,3 +105,12 @@ def broken(index, value):
 def test_what_is_refused(data, message, tmp_path):
     with pytest.raises(octet.InputError, match=f"calibration data: {message}"):
         write(data, tmp_path)
+
+
+def test_values_that_share_an_observer_are_all_named():
+    """NaN of the square root is not blamed on the first operand of the concatenation."""
+    pytest.importorskip("onnx")
+    from onnx_networks import make_network
+    model = make_network("r = Relu(a)\ns = Sqrt(b)\nc = Concat<axis=1>(r, s)\ny = MatMul(c, w)", inputs={"a": [4, 8], "b": [4, 8]}, constants={"w": (16, 4)})
+    with pytest.raises(octet.InputError, match="the values of one of 'r', 's', 'c', which share an observer: expected numbers, but the observer has seen NaN"):
+        octet.compile(model.SerializeToString(), calibration_data={"a": np.ones((2, 4, 8), np.float32), "b": -np.ones((2, 4, 8), np.float32)})

@@ -122,6 +122,10 @@ CASES = {
     "gather": ("a = Gather(w, i)\nb = Gather<axis=1>(w, j)\nc = Gather(k, i)\nd = Gather<axis=-2>(x, j)\ne = Gather<axis=2>(x, n)",
                dict(i=numbers("int64", 2, 5), j=numbers("int32", 3), x=numbers("float32", 2, 3, 9, 7)),
                dict(a="float32", b="float32", c="int64", d="float32", e="float32"), dict(w=numbers("float32", 9, 33), k=np.arange(9), n=[1, 4, -2])),
+    "moving_windows": ("p = Add(i, four)\na = Slice(x, i, p)\nb = Slice(w, i, p, one, one)\nq = Sub(i, one)\nr = Add(two, i)\nc = Slice(x, q, r, last)\n"
+                       "u = Unsqueeze(j, zero)\nv = Add(j, n)\nt = Unsqueeze(v, zero)\nd = Slice(w, u, t, one)",
+                       dict(x=numbers("float32", 9, 5), i=np.array([2]), j=np.array(3)), dict.fromkeys("abcd", "float32"),
+                       dict(w=numbers("float32", 3, 9), four=[4], one=[1], two=[2], zero=[0], last=[-1], n=np.int64(6))),
     "gather_elements": ("a = GatherElements<axis=1>(x, i)\nb = GatherElements<axis=-1>(k, j)",
                         dict(x=numbers("float32", 4, 9, 3), i=numbers("int64", 4, 5, 3), j=numbers("int32", 2, 2)), dict(a="float32", b="int64"),
                         dict(k=numbers("int64", 3, 9))),
@@ -222,9 +226,11 @@ def test_types_that_cannot_be_given(kind):
     ("y = OneHot(i, ones, x)", "OneHot needs one depth and two values"), ("y = Trilu(x)", "Trilu needs one diagonal and matrices"),
     ("y = EyeLike(x)", "EyeLike has an input of shape 3; expected a matrix"), ("y = GatherElements(x, m)", "GatherElements has indices of shape 2x2 into 3"),
     ("y = GatherND(x, m)", "GatherND has indices of shape 2x2 into 3"), ("y = ScatterND(x, t, x)", "ScatterND has updates of shape 3 for 2 indices"),
+    ("y = Slice(x, i, i)", "Slice.*a start or an end that is computed in the run; expected one axis"),
+    ("j = ReduceMax(i)\nk = Add(j, four)\ny = Slice(x, j, k)", "Slice takes 4 elements of 3"),
     ("y = Pow(i, x)", "Pow.*an integer to a power that is none"), ("y = Pad(i, ones, big)", "Pad.*a constant_value of 1000000000"), ("y = Pad(i, ones, ones)", "Pad has 2 values as a constant_value; expected one")])
 def test_refusals(nodes, message):
-    constants = {"ones": [1, 1], "m": [[1, 1], [1, 1]], "t": [[0], [1]], "big": 10**9}
+    constants = {"ones": [1, 1], "four": [4], "m": [[1, 1], [1, 1]], "t": [[0], [1]], "big": 10**9}
     with pytest.raises(octet.CompileError, match=message):
         octet.compile(make_network(nodes, {"x": ("float32", [3]), "i": ("int64", [3])}, {"y": "float32"}, constants))
 

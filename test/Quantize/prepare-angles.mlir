@@ -30,3 +30,24 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> tensor<2x4xf32> {
   %y = nn.linear %z, %w {octet.origin = #octet.origin<"last">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
+
+// Positions beside their encoding stay float, as the angle is many times the position; beside an angle that is not, they do not.
+// CHECK: far {{.*}}nn.add {{.*}}float {{.*}}OCT123
+// CHECK: near {{.*}}nn.add {{.*}}int8
+func.func @encoding(%x: tensor<2x4xf32>, %d: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %w = nn.constant dense<0.5> : tensor<4x8xf32>
+  %many = nn.constant dense<[1.0, 4.0, -8.0, 2.0]> : tensor<4xf32>
+  %few = nn.constant dense<[1.0, 4.0, -7.0, 2.0]> : tensor<4xf32>
+  %0 = nn.add %x, %d {octet.origin = #octet.origin<"far">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.mul %0, %many : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %2 = nn.sin %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = nn.concat %0, %2 axis 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  %4 = nn.linear %3, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  %5 = nn.sub %x, %d : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %6 = nn.add %x, %5 {octet.origin = #octet.origin<"near">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %7 = nn.mul %6, %few : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %8 = nn.sin %7 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %9 = nn.concat %6, %8 axis 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  %10 = nn.linear %9, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  return %4, %10 : tensor<2x4xf32>, tensor<2x4xf32>
+}

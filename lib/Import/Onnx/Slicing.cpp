@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Operators.h"
+#include "octet/Support/Constants.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace octet;
@@ -61,8 +63,70 @@ static void setRange(Slice &slice, int64_t axis, int64_t size, int64_t start, in
   slice.steps[axis] = step;
 }
 
+namespace {
+/// A position that is computed: `offset` behind a value of one element.
+struct Position {
+  Value base;
+  int64_t offset = 0;
+};
+} // namespace
+
+/// Looks through reshapes and additions of constants.
+static Position getPosition(Value value) {
+  Position position{value};
+  while (Operation *op = position.base.getDefiningOp()) {
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
+      position.base = reshape.getInput();
+      continue;
+    }
+    if (!isa<nn::AddOp, nn::SubOp>(op))
+      break;
+    auto number = getConstantValues<int64_t>(op->getOperand(1));
+    int64_t sign = isa<nn::SubOp>(op) ? -1 : 1, other = 0;
+    if (failed(number) && sign > 0)
+      number = getConstantValues<int64_t>(op->getOperand(0)), other = 1;
+    if (failed(number) || number->size() != 1)
+      break;
+    position.offset += sign * number->front();
+    position.base = op->getOperand(other);
+  }
+  return position;
+}
+
+/// A window that moves: along one axis, from a position that is computed to one so many elements
+/// behind it.
+static LogicalResult importMovingWindow(Node &node) {
+  auto axes = node.has(3) ? node.integers(3, "axes") : FailureOr<Shape>(Shape{0});
+  auto steps = node.has(4) ? node.integers(4, "steps") : FailureOr<Shape>(Shape{1});
+  auto data = node.any(0), start = node.any(1), end = node.any(2);
+  if (failed(axes) || failed(steps) || failed(data) || failed(start) || failed(end))
+    return failure();
+  Position first = getPosition(*start), last = getPosition(*end);
+  int64_t size = last.offset - first.offset;
+  bool isWindow = shapeOf(*start) == ShapeRef{1} && *steps == ShapeRef{1} && axes->size() == 1 &&
+                  first.base == last.base && size > 0;
+  if (!isWindow)
+    return node.unsupported("a start or an end that is computed in the run; expected one axis, a "
+                            "step of 1, and an end that is the start and a constant");
+  if (failed(node.normalizeAxes(*axes, node.rank(0))))
+    return failure();
+  if (size > node.shape(0)[axes->front()])
+    return node.invalid("takes " + Twine(size) + " elements of " +
+                        Twine(node.shape(0)[axes->front()]));
+  std::vector<int64_t> numbers(size);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  auto places =
+      node.materialize(HostTensor{node.nameConstant("window"), {size}, std::move(numbers)});
+  auto indices = node.compute<nn::AddOp>(start, places);
+  return failed(indices)
+             ? failure()
+             : node.setResult(node.create<nn::GatherOp>(*data, *indices, axes->front()));
+}
+
 /// Ranges are attributes up to opset 9, inputs from 10 on.
 LogicalResult octet::onnx_import::importSlice(Node &node) {
+  if (node.has(1) && node.has(2) && !node.constant(1) && !node.constant(2))
+    return importMovingWindow(node);
   Shape shape = node.shape(0);
   auto starts = node.integersFrom("starts", 1), ends = node.integersFrom("ends", 2);
   auto axes = node.integersFrom("axes", 3);

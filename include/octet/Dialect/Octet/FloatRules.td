@@ -53,7 +53,8 @@ def Octet_FloatAnglesOp : Octet_FloatByPlaceOp<"float_angles"> {
   let summary = "values that only sines and cosines read stay float";
   let description = [{
     Products and element-wise operators whose results are read by `nn.sin` and `nn.cos` alone, moved and scaled at most, stay float: angles may be
-    many turns, of which 8 bits with one scale lose the part that counts (OCT123). So do layers whose activation is a sine. PyTorch: no counterpart.
+    many turns, of which 8 bits with one scale lose the part that counts (OCT123). So do layers whose activation is a sine, and element-wise operators and moves that
+    others read, too, if the angle is eight times the value or more. PyTorch: no counterpart.
   }];
 }
 
