@@ -233,6 +233,44 @@ def test_taps_beyond_the_input_are_left_out(is_float, tmp_path):
             assert exactness.run_model(octet.load(path, cpu_level=level, threads=threads), feeds) == expected, (level, threads)
 
 
+ROWS = """
+a = MatMul(x, v)
+b = MatMul(x, w)
+c = MatMul(y, v)
+d = Softmax<axis=1>(x)
+e = Softmax<axis=1>(z)
+f = ReduceMean<axes=[2,3], keepdims=0>(z)
+g = ReduceMax<axes=[0,2,3], keepdims=0>(z)
+s = Sub(q, r)
+h = Exp(s)
+t = Sub(p, r)
+i = Tanh(t)
+k = Mul(i, i)
+l, o = TopK(x, n)
+"""
+
+
+def test_lanes_that_are_rows(machines, tool, tmp_path):
+    """Floats: products by few columns, softmax and reductions over other axes, rows that fill no vector, the first elements of rows."""
+    octet = pytest.importorskip("octet")
+    inputs = {"x": [3, 37, 18], "y": [3, 7, 18], "v": [3, 18, 1], "w": [3, 18, 3], "z": [2, 20, 5, 7], "q": [9, 5, 8], "p": [9, 5, 7]}
+    network = make_network(ROWS, inputs=inputs, outputs="abcdefghkl", constants={"r": (1, 5, 1), "n": np.array([9])})
+    rng = np.random.default_rng(0)
+    feeds = [{name: rng.normal(size=shape).astype(np.float32) for name, shape in inputs.items()} for _ in range(2)]
+    model = octet.compile(network.SerializeToString(), cpu_level=exactness.X86_LEVELS)
+    model.save(path := tmp_path / "rows.so")
+    expected = exactness.run_model(octet.load(path, cpu_level="reference"), feeds)
+    for level in exactness.get_levels_here(model):
+        for threads in (1, 3):
+            assert exactness.run_model(octet.load(path, cpu_level=level, threads=threads), feeds) == expected, (level, threads)
+    if not machines.arm_driver:
+        return
+    (tmp_path / "rows.onnx").write_bytes(network.SerializeToString())
+    tool("octet-compile", tmp_path / "rows.onnx", "--float", f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", tmp_path / "arm.so")
+    for level, cpu in exactness.ARM_RUNS:
+        assert exactness.run_arm(machines.arm_driver, tmp_path / "arm.so", level, cpu, 1, list(inputs), feeds, model.outputs, tmp_path) == expected, level
+
+
 def test_aarch64_can_be_checked(unbuilt):
     if reason := exactness.why_no_arm():
         unbuilt(f"AArch64 libraries are not run: {reason}")
