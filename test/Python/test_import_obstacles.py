@@ -42,9 +42,10 @@ def test_random_numbers_are_refused(tmp_path):
 
 
 def test_windows_have_up_to_three_dimensions(tmp_path):
-    model = make_network("a = Conv(x, w)\nb = MaxPool<kernel_shape=[2,2,2,2]>(x)\nc = Conv<group=2>(v, u)", outputs=tuple("abc"),
-                         inputs={"x": [1, 3, 4, 4, 4, 4], "v": [1, 3, 4, 4, 4]}, constants={"w": (2, 3, 1, 1, 1, 1), "u": (2, 3, 1, 2, 2)})
-    expect_error(tmp_path, model, "a convolution over 4 dimensions", "a pool over 4 dimensions", "3 input channels in 2 groups and a filter of shape 2x3x1x2x2")
+    model = make_network("a = Conv(x, w)\nb = MaxPool<kernel_shape=[2,2,2,2]>(x)\nc = Conv<group=2>(v, u)\nd = Conv(v, v)\ne = Conv(t, t)", outputs=tuple("abcde"),
+                         inputs={"x": [1, 3, 4, 4, 4, 4], "v": [1, 3, 4, 4, 4], "t": [1, 1, 33, 32]}, constants={"w": (2, 3, 1, 1, 1, 1), "u": (2, 3, 1, 2, 2)})
+    expect_error(tmp_path, model, "a convolution over 4 dimensions", "a pool over 4 dimensions", "3 input channels in 2 groups and a filter of shape 2x3x1x2x2",
+                 "a filter over three dimensions that is no constant", "a filter of more than 1024 taps that is no constant")
 
 
 def test_equal_obstacles_are_counted_on_one_line(tmp_path):

@@ -70,7 +70,7 @@ def test_products_of_constant_integers(node, dtype, size):
 
 
 def test_what_follows_from_inputs_is_refused_as_before():
-    model = make_network("f = Reshape(x, shape)\ny = Conv(z, f)", inputs={"x": [1, 4, 8, 16], "z": [1, 4, 8, 8]}, constants={"shape": np.int64([8, 4, 4, 4])}, opset=17)
+    model = make_network("f = Reshape(x, shape)\ny = ConvTranspose(z, f)", inputs={"x": [1, 4, 8, 16], "z": [1, 4, 8, 8]}, constants={"shape": np.int64([8, 4, 4, 4])}, opset=17)
     with pytest.raises(octet.Error, match="a filter that is no constant"):
         octet.compile(model.SerializeToString())
 

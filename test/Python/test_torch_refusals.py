@@ -33,7 +33,7 @@ REFUSED = {
     "one_hot": (lambda p: F.one_hot(p), (P,), "num_classes that is not given"),
     "item": (lambda x: x * x.sum().item(), (X,), "a number that the network computes steers the program; keep it a tensor"),
     "view": (_view_changed, (X,), "whose memory add_ has changed in place through another view; use the operator that returns a new tensor"),
-    "filter": (lambda x, w: F.conv1d(x, w), (X, torch.randn(2, 6, 3)), "a filter that is no constant"),
+    "filter": (lambda x, w: F.conv_transpose1d(x, w), (X, torch.randn(6, 2, 3)), "a filter that is no constant"),
     "complex": (lambda x: torch.view_as_complex(x), (torch.randn(3, 2),), "the graph returns complex numbers; return torch.view_as_real of them"),
     "complex_part": (lambda x: torch.view_as_complex(x).exp()[0].abs() + 1, (torch.randn(3, 2),), "complex numbers"),
     "complex_function": (lambda x: torch.view_as_real(torch.exp(torch.view_as_complex(x))), (torch.randn(3, 2),), "complex numbers"),

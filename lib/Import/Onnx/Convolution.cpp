@@ -37,30 +37,53 @@ static LogicalResult importConvOfVolumes(Node &node, const Window &window) {
       convolveVolumes(node, *input, filter, *bias, window, node.getInt("group", 1)));
 }
 
+/// The result of a convolution, [N, O, H, W], with a bias, input 2, that is computed.
+static MaybeValue addComputedBias(Node &node, Value result) {
+  auto bias = node.value(2);
+  if (failed(bias))
+    return failure();
+  int64_t channels = shapeOf(result)[1];
+  if (countElements(shapeOf(*bias)) != channels)
+    return node.invalid("has a bias of shape " + printShape(shapeOf(*bias)) + "; expected " +
+                        Twine(channels) + " values");
+  return node.create<nn::AddOp>(result, node.reshape(*bias, {channels, 1, 1}));
+}
+
 /// A convolution over one dimension is one over two, the first of size 1.
 LogicalResult octet::onnx_import::importConv(Node &node) {
-  if (failed(checkFilter(node)))
-    return failure();
   const HostTensor *filter = node.constant(1);
-  Shape shape = node.shape(0);
+  if (failed(filter ? checkFilter(node) : checkFilterShape(node)))
+    return failure();
+  Shape shape = node.shape(0), ofFilter = node.shape(1);
   ShapeRef size = ShapeRef(shape).drop_front(2);
-  auto window = readWindow(node, size, ShapeRef(filter->shape).drop_front(2));
+  auto window = readWindow(node, size, ShapeRef(ofFilter).drop_front(2));
   if (failed(window) || failed(checkFits(node, *window, size)))
     return failure();
   if (shape.size() == 5)
-    return importConvOfVolumes(node, *window);
+    return filter ? importConvOfVolumes(node, *window)
+                  : node.unsupported("a filter over three dimensions that is no constant");
+  bool addsBias = node.has(2) && (!filter || !node.constant(2));
   auto input = node.value(0);
-  auto weights = shape.size() == 4
-                     ? node.value(1)
-                     : node.materialize(reshape(*filter, toTwoDimensional(filter->shape)));
   auto bias =
-      node.has(2) ? getVector(node, 2, filter->shape[0], "bias") : FailureOr<Value>(Value());
-  if (failed(input) || failed(weights) || failed(bias))
+      node.has(2) && !addsBias ? getVector(node, 2, ofFilter[0], "bias") : MaybeValue(Value());
+  if (failed(input) || failed(bias))
     return failure();
-  Window flat = toTwoDimensional(*window);
-  auto result =
-      node.create<nn::ConvOp>(node.reshape(*input, toTwoDimensional(shape)), *weights, *bias,
-                              flat.strides, flat.pads, flat.dilations, node.getInt("group", 1));
+  MaybeValue result;
+  if (!filter) {
+    result = convolveByComputed(node, *window);
+  } else {
+    auto weights = shape.size() == 4
+                       ? node.value(1)
+                       : node.materialize(reshape(*filter, toTwoDimensional(ofFilter)));
+    if (failed(weights))
+      return failure();
+    Window flat = toTwoDimensional(*window);
+    result =
+        node.create<nn::ConvOp>(node.reshape(*input, toTwoDimensional(shape)), *weights, *bias,
+                                flat.strides, flat.pads, flat.dilations, node.getInt("group", 1));
+  }
+  if (succeeded(result) && addsBias)
+    result = addComputedBias(node, *result);
   if (failed(result) || shape.size() == 4)
     return node.setResult(result);
   ShapeRef out = shapeOf(*result);

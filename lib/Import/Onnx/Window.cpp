@@ -62,18 +62,21 @@ FailureOr<Window> octet::onnx_import::readWindow(Node &node, ShapeRef input, Sha
 }
 
 LogicalResult octet::onnx_import::checkFilter(Node &node) {
-  const HostTensor *filter = node.constant(1);
-  Shape input = node.shape(0);
-  if (!filter)
+  if (!node.constant(1))
     return node.unsupported("a filter that is no constant");
-  if (filter->isInteger())
+  if (node.constant(1)->isInteger())
     return node.invalid("has a filter of integers");
-  if (input.size() != filter->shape.size() || input.size() < 3)
+  return checkFilterShape(node);
+}
+
+LogicalResult octet::onnx_import::checkFilterShape(Node &node) {
+  Shape input = node.shape(0), filter = node.shape(1);
+  if (input.size() != filter.size() || input.size() < 3)
     return node.invalid("has an input of shape " + printShape(input) + " and a filter of shape " +
-                        printShape(filter->shape) + "; expected the same rank, at least 3");
+                        printShape(filter) + "; expected the same rank, at least 3");
   if (input.size() > 5)
     return node.unsupported("a convolution over " + Twine(input.size() - 2) + " dimensions");
-  ShapeRef kernel = ShapeRef(filter->shape).drop_front(2);
+  ShapeRef kernel = ShapeRef(filter).drop_front(2);
   auto declared = node.getInts("kernel_shape");
   if (declared && ShapeRef(*declared) != kernel)
     return node.invalid("has kernel_shape " + printShape(*declared) + ", but a filter of " +

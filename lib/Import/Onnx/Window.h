@@ -8,7 +8,7 @@
 #ifndef OCTET_LIB_IMPORT_ONNX_WINDOW_H
 #define OCTET_LIB_IMPORT_ONNX_WINDOW_H
 
-#include "Node.h"
+#include "Compose.h"
 
 namespace octet::onnx_import {
 
@@ -24,9 +24,14 @@ struct Window {
 /// Reads strides, dilations, pads and auto_pad of `node` for a kernel that slides over `input`
 /// (spatial sizes only).
 llvm::FailureOr<Window> readWindow(Node &node, ShapeRef input, ShapeRef kernel);
-/// Reports a filter, input 1, that does not fit the input or kernel_shape of a convolution over one
-/// to three dimensions.
+/// Reports a filter, input 1, that is no constant or does not fit the input or kernel_shape of a
+/// convolution over one to three dimensions.
 llvm::LogicalResult checkFilter(Node &node);
+/// The same of its shape alone.
+llvm::LogicalResult checkFilterShape(Node &node);
+/// A convolution over one or two dimensions by a filter that is no constant, in two dimensions; of
+/// its inputs without the bias.
+MaybeValue convolveByComputed(Node &node, const Window &window);
 /// Reports a window that is larger than `input` with its pads.
 llvm::LogicalResult checkFits(Node &node, const Window &window, ShapeRef input);
 
