@@ -34,6 +34,13 @@ def test_unsupported_operators_are_reported_at_once(tmp_path):
         'its result "y"', "\n  note: `octet-compile --list-operators` shows what is supported; nothing was written")
 
 
+@pytest.mark.parametrize("output", ["p", "t", "g", "y"])
+def test_elements_of_a_mask_are_refused_where_their_number_counts(tmp_path, output):
+    model = make_network("m = Greater(x, z)\np = NonZero(m)\nt = Transpose<perm=[1,0]>(p)\ng = GatherND(x, t)\ny = ReduceSum(g)", outputs=(output,),
+                         constants={"z": np.float32(0)})
+    expect_error(tmp_path, model, 'node "p" (NonZero, domain ai.onnx, opset 13): the shape of its result depends on data')
+
+
 def test_random_numbers_are_refused(tmp_path):
     nodes = "a = RandomNormalLike(x)\nb = RandomUniform<shape=[2]>()\nc = Bernoulli(x)\nd = com.microsoft.NonZero(x)"
     model = make_network(nodes, opset=15, outputs=tuple("abcd"))

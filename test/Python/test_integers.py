@@ -122,10 +122,6 @@ CASES = {
     "gather": ("a = Gather(w, i)\nb = Gather<axis=1>(w, j)\nc = Gather(k, i)\nd = Gather<axis=-2>(x, j)\ne = Gather<axis=2>(x, n)",
                dict(i=numbers("int64", 2, 5), j=numbers("int32", 3), x=numbers("float32", 2, 3, 9, 7)),
                dict(a="float32", b="float32", c="int64", d="float32", e="float32"), dict(w=numbers("float32", 9, 33), k=np.arange(9), n=[1, 4, -2])),
-    "moving_windows": ("p = Add(i, four)\na = Slice(x, i, p)\nb = Slice(w, i, p, one, one)\nq = Sub(i, one)\nr = Add(two, i)\nc = Slice(x, q, r, last)\n"
-                       "u = Unsqueeze(j, zero)\nv = Add(j, n)\nt = Unsqueeze(v, zero)\nd = Slice(w, u, t, one)",
-                       dict(x=numbers("float32", 9, 5), i=np.array([2]), j=np.array(3)), dict.fromkeys("abcd", "float32"),
-                       dict(w=numbers("float32", 3, 9), four=[4], one=[1], two=[2], zero=[0], last=[-1], n=np.int64(6))),
     "gather_elements": ("a = GatherElements<axis=1>(x, i)\nb = GatherElements<axis=-1>(k, j)",
                         dict(x=numbers("float32", 4, 9, 3), i=numbers("int64", 4, 5, 3), j=numbers("int32", 2, 2)), dict(a="float32", b="int64"),
                         dict(k=numbers("int64", 3, 9))),

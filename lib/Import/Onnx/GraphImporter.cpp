@@ -48,6 +48,9 @@ LogicalResult GraphImporter::run() {
     releaseInputs(node);
     dropFolded();
   }
+  for (const auto &output : graph.output())
+    if (auto entry = entries.find(output.name()); entry != entries.end())
+      refuseMasked(entry->second);
   return obstacles.empty() ? finishFunction() : reportObstacles(fileLoc, obstacles);
 }
 
@@ -231,7 +234,7 @@ LogicalResult GraphImporter::importOperator(const onnx::NodeProto &proto, ArrayR
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   SmallVector<Entry> inputs;
   auto hasGraph = [](const auto &attribute) { return attribute.has_g(); }; // which may read others
-  bool isKnown = true, isFolded = llvm::none_of(proto.attribute(), hasGraph);
+  bool isKnown = true, isFolded = llvm::none_of(proto.attribute(), hasGraph), readsMasked = false;
   readsAssumed = false;
   for (const auto &name : proto.input()) {
     if (auto found = unknown.find(name); found != unknown.end()) {
@@ -242,11 +245,14 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     auto entry = name.empty() ? FailureOr<Entry>(Entry()) : lookup(name, getLoc(proto));
     if (failed(entry))
       return failure();
-    isFolded &= !entry->value && !entry->sequence;
+    isFolded &= !entry->value && !entry->sequence && !entry->masked;
+    readsMasked |= !!entry->masked;
     readsAssumed |= assumed.contains(name);
     inputs.push_back(*entry);
   }
   if (!isFolded && isShapedByData(proto) && !evaluateInputs(proto, inputs)) {
+    if (isKnown && !readsAssumed && !readsMasked && succeeded(importMask(proto, inputs[0])))
+      return success();
     readsAssumed = false;
     (void)addUnsupported(proto, kShapedByData);
   }
@@ -256,6 +262,13 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   }
   current = makeOrigin(proto);
   origins.setSource(current);
+  if (readsMasked) {
+    if (succeeded(importMasked(proto, inputs)))
+      return success();
+    llvm::for_each(inputs, [&](const Entry &input) { refuseMasked(input); });
+    giveUp(proto, isFolded);
+    return success();
+  }
   size_t numObstacles = obstacles.size(), numRefused = refused.size();
   LogicalResult status = importOperator(proto, inputs);
   if (failed(status) && !isDamaged && evaluateInputs(proto, inputs)) {

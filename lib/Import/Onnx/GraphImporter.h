@@ -115,6 +115,13 @@ private:
 
   llvm::LogicalResult importNode(const onnx::NodeProto &proto);
   llvm::LogicalResult importOperator(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs);
+  /// NonZero of a mask; nodes that read what it chooses, if what they make of it has a known shape.
+  llvm::LogicalResult importMask(const onnx::NodeProto &proto, const Entry &mask);
+  llvm::LogicalResult importMasked(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs);
+  llvm::LogicalResult importOnElements(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
+                                       const Masked &masked);
+  /// Refuses the NonZero behind an entry; false if there is none.
+  bool refuseMasked(const Entry &entry);
   void importKnown(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs, bool isFolded);
   llvm::FailureOr<Entry> lookup(llvm::StringRef name, mlir::Location user);
   /// The value, if it follows from constants alone.

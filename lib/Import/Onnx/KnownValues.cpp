@@ -96,6 +96,8 @@ bool GraphImporter::evaluateInputs(const onnx::NodeProto &proto, MutableArrayRef
 
 static void collectValues(const Entry &entry, DenseSet<Value> &values) {
   values.insert(entry.value);
+  if (entry.masked)
+    values.insert(entry.masked->mask);
   if (entry.sequence)
     for (const Entry &element : *entry.sequence)
       collectValues(element, values);

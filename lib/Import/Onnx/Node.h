@@ -16,6 +16,15 @@ namespace octet::onnx_import {
 
 class GraphImporter;
 
+/// What a name of the graph has to do with the elements that a mask chooses, whose number depends
+/// on data: their positions, a column or a row each; the shape of the latter; their number; or
+/// themselves, as what all elements would be.
+struct Masked {
+  enum Kind { columns, rows, shape, count, elements } kind;
+  const onnx::NodeProto *origin; ///< the NonZero
+  mlir::Value mask;              ///< truth values
+};
+
 /// The value of a name of the graph: a constant known during import, a value of the program, or a
 /// sequence of such.
 struct Entry {
@@ -24,7 +33,8 @@ struct Entry {
   /// Of a value of f32 that holds integers: their type in the file (TensorProto::DataType).
   int32_t integers = 0;
   std::shared_ptr<const std::vector<Entry>> sequence = {};
-  explicit operator bool() const { return tensor || value || sequence; }
+  std::shared_ptr<const Masked> masked = {};
+  explicit operator bool() const { return tensor || value || sequence || masked; }
 };
 
 /// The name of the first output that the node has; empty if it has none.

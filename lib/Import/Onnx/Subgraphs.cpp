@@ -118,7 +118,7 @@ FailureOr<SmallVector<Entry>> GraphImporter::call(const onnx::GraphProto &body,
     auto entry = isKnown ? lookup(output.name(), fileLoc) : FailureOr<Entry>();
     if (isKnown && failed(entry))
       isDamaged = true;
-    if (failed(entry))
+    if (failed(entry) || refuseMasked(*entry))
       status = failure();
     else
       results.push_back(*entry);

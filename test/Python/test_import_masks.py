@@ -1,0 +1,25 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What looks like a shape that depends on data, and has a known one: windows that move, elements that a mask chooses."""
+import numpy as np
+import pytest
+
+pytest.importorskip("octet")
+from test_integers import check, numbers  # noqa: E402
+
+CASES = {
+    "moving_windows": ("p = Add(i, four)\na = Slice(x, i, p)\nb = Slice(w, i, p, one, one)\nq = Sub(i, one)\nr = Add(two, i)\nc = Slice(x, q, r, last)\n"
+                       "u = Unsqueeze(j, zero)\nv = Add(j, n)\nt = Unsqueeze(v, zero)\nd = Slice(w, u, t, one)",
+                       dict(x=numbers("float32", 9, 5), i=np.array([2]), j=np.array(3)), dict.fromkeys("abcd", "float32"),
+                       dict(w=numbers("float32", 3, 9), four=[4], one=[1], two=[2], zero=[0], last=[-1], n=np.int64(6))),
+    "elements_of_a_mask": ("m = Greater(x, o)\ni = NonZero(m)\nt = Transpose<perm=[1,0]>(i)\np = GatherND(x, t)\nq = Mul(p, k)\nr = GatherND(z, t)\ns = Add(q, r)\n"
+                           "f = Reshape(s, neg)\nh = Shape(t)\nn = Gather<axis=0>(h, l)\nu = Unsqueeze(n, ax)\nw = Slice(f, ax, u, ax)\na = ScatterND(z, t, w)\n"
+                           "e = Expand(k, u)\nb = ScatterND(c, t, e)\ng = GatherND(v, t)\nj = Neg(g)\nd = ScatterND(v, t, j)",
+                           dict(x=numbers("float32", 4, 8), z=numbers("float32", 4, 8), v=numbers("float32", 4, 8, 3)), dict.fromkeys("abd", "float32"),
+                           dict(o=np.float32(0), k=np.float32(3), neg=[-1], l=np.int64(0), ax=[0], c=numbers("float32", 4, 8))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operators(name):
+    check(*CASES[name])
