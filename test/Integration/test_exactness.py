@@ -247,14 +247,16 @@ t = Sub(p, r)
 i = Tanh(t)
 k = Mul(i, i)
 l, o = TopK(x, n)
+j = MaxPool<kernel_shape=[3,5], pads=[1,2,1,2]>(m)
 """
 
 
 def test_lanes_that_are_rows(machines, tool, tmp_path):
-    """Floats: products by few columns, softmax and reductions over other axes, rows that fill no vector, the first elements of rows."""
+    """Floats: products by few columns, softmax and reductions over other axes, rows that fill no vector, the first elements of rows, a pool of
+    few channels."""
     octet = pytest.importorskip("octet")
-    inputs = {"x": [3, 37, 18], "y": [3, 7, 18], "v": [3, 18, 1], "w": [3, 18, 3], "z": [2, 20, 5, 7], "q": [9, 5, 8], "p": [9, 5, 7]}
-    network = make_network(ROWS, inputs=inputs, outputs="abcdefghkl", constants={"r": (1, 5, 1), "n": np.array([9])})
+    inputs = {"x": [3, 37, 18], "y": [3, 7, 18], "v": [3, 18, 1], "w": [3, 18, 3], "z": [2, 20, 5, 7], "q": [9, 5, 8], "p": [9, 5, 7], "m": [2, 3, 11, 20]}
+    network = make_network(ROWS, inputs=inputs, outputs="abcdefghklj", constants={"r": (1, 5, 1), "n": np.array([9])})
     rng = np.random.default_rng(0)
     feeds = [{name: rng.normal(size=shape).astype(np.float32) for name, shape in inputs.items()} for _ in range(2)]
     model = octet.compile(network.SerializeToString(), cpu_level=exactness.X86_LEVELS)

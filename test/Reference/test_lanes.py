@@ -50,3 +50,21 @@ def test_softmax(tool, driver, tmp_path, shape, axis, is_float):  # noqa: F811
     writer.apply(f"nn.softmax {{0}} axis {axis}", shape, same=False, scale=np.float32(1 / 256), zero=0, quantize=not is_float)
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), shape, spread=5, options=["--float"] if is_float else [])
+
+
+@pytest.mark.parametrize("is_float", [False, True])
+@pytest.mark.parametrize("channels, width, kernel, pads, strides, dilations", [
+    (1, 21, (5, 5), (2, 2, 2, 2), (1, 1), (1, 1)), (3, 20, (3, 2), (2, 1, 0, 1), (2, 1), (2, 1)), (5, 9, (3, 3), (0, 2, 1, 2), (1, 1), (1, 2)),
+    (3, 4, (3, 5), (1, 2, 1, 2), (1, 1), (1, 1)), (2, 30, (2, 3), (0, 0, 0, 0), (1, 1), (1, 1)), (1, 13, (1, 3), (0, 2, 0, 2), (1, 1), (1, 1))])
+def test_pool_of_few_channels(tool, driver, tmp_path, channels, width, kernel, pads, strides, dilations, is_float):  # noqa: F811
+    """Vectors over the pixels of a row whose windows are inside, the last of which overlap; the pixels beside them alone."""
+    shape = (2, channels, 11, width)
+    writer = random_networks.Writer(0, shape)
+    if is_float:
+        writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
+    size = [(n + pads[i] + pads[i + 2] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i, n in enumerate(shape[2:])]
+    lists = [str(list(values)) for values in (kernel, strides, pads, dilations)]
+    text = "nn.max_pool {{0}} kernel {} strides {} pads {} dilations {}".format(*lists)
+    writer.apply(text, (2, channels, *size), quantize=not is_float)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), shape, options=["--float"] if is_float else [])

@@ -1,4 +1,4 @@
-//===- Integers.cpp - reductions and cumulative sums of integers ----------===//
+//===- Integers.cpp - reductions of integers, cumulative sums -------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

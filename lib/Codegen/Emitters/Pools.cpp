@@ -21,6 +21,13 @@ class PlacedWindow {
 public:
   PlacedWindow(KernelBuilder &b, const Window &rows, const Window &columns, ValueRange i)
       : rows(rows), columns(columns), kh(getTaps(b, rows, i[2])), kw(getTaps(b, columns, i[3])) {}
+  /// The same where all columns of the window are inside.
+  static PlacedWindow inside(KernelBuilder &b, const Window &rows, const Window &columns,
+                             ValueRange i) {
+    PlacedWindow window(b, rows, columns, i);
+    window.kw.low = b.index(0), window.kw.high = b.index(columns.kernel);
+    return window;
+  }
 
   /// The number of taps.
   Value count(KernelBuilder &b) const {
@@ -101,6 +108,62 @@ static void emitPool(PoolOp op, const kernel::KernelRow &row, Signature &signatu
                             });
 }
 
+namespace {
+/// Pixels of few channels, next to which windows lie that are next to each other: the elements of a
+/// row, of all pixels and channels, are side by side on both sides.
+struct FlatRows {
+  FlatRows(const Window &columns, RankedTensorType input, RankedTensorType result)
+      : channels(result.getDimSize(1)), first(std::min(columns.pad, columns.outputs)),
+        end(std::clamp(columns.size + columns.pad - (columns.kernel - 1) * columns.dilation, first,
+                       columns.outputs)) {
+    auto isFlat = [&](RankedTensorType type) {
+      Strides strides = getStrides(type);
+      return strides.steps[3] == channels && (channels == 1 || strides.steps[1] == 1);
+    };
+    isOne = columns.stride == 1 && isFlat(input) && isFlat(result);
+  }
+
+  bool areWorthVectors() const { return isOne && channels < 16 && size() >= 8; }
+  /// The elements whose windows' columns are inside.
+  int64_t size() const { return (end - first) * channels; }
+
+  int64_t channels, first, end; ///< pixels whose windows' columns are inside
+  bool isOne;
+};
+} // namespace
+
+/// Adds the step of a pool of such rows.
+static void emitFlatPool(nn::MaxPoolOp op, const FlatRows &flat, Signature &signature,
+                         PoolElementFn element) {
+  Window rows = getWindow(op, 0), columns = getWindow(op, 1);
+  RankedTensorType type = op.getResult().getType();
+  int64_t lanes = KernelBuilder::getLanes(flat.size());
+  auto body = [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    emitLoopNest(b, {type.getDimSize(2), type.getDimSize(0)}, begin, end, [&](ValueRange i) {
+      auto emitPixel = [&](Value column) {
+        b.loop(0, flat.channels, [&](Value channel) {
+          SmallVector<Value> at{i[1], channel, i[0], column};
+          element(b, args, PlacedWindow(b, rows, columns, at), at, -1);
+        });
+      };
+      b.loop(0, flat.first, emitPixel);
+      b.loop(flat.end, columns.outputs, emitPixel);
+      b.loopOverBlocks(flat.size(), lanes, [&](Value place) {
+        place = b.addIndex(place, flat.first * flat.channels);
+        // Behind the last channel, the next pixel's first one is.
+        SmallVector<Value> at{i[1], flat.channels == 1 ? b.index(0) : place, i[0],
+                              flat.channels == 1 ? place : b.index(0)};
+        PlacedWindow window = PlacedWindow::inside(b, rows, columns, at);
+        b.lanes = lanes;
+        element(b, args, window, at, flat.channels == 1 ? 3 : 1);
+        b.lanes = 1;
+      });
+    });
+  };
+  signature.emitter.addStep(op, kernel::Kernels::max_pool, signature.arguments, type.getDimSize(2),
+                            body);
+}
+
 /// The maximum of no element, which any element exceeds or equals; where windows may have none, it
 /// is stored: the least storage value, to which minus infinity is quantized.
 static Value getLowest(KernelBuilder &b, nn::MaxPoolOp op) {
@@ -116,20 +179,22 @@ LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
   int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
-  emitPool(op, kernel::Kernels::max_pool, signature, target,
-           [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i,
-               int64_t laneAxis) {
-             TensorView x = signature.getTensor(source, args),
-                        y = signature.getTensor(target, args);
-             Value best =
-                 window.fold(b, getLowest(b, op), [&](Value ih, Value iw, Value acc) -> Value {
-                   Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
-                   if (x.isQuantized())
-                     return arith::MaxSIOp::create(b, acc, value);
-                   return b.maxF(value, acc);
-                 });
-             storeRaw(b, best, y, i);
-           });
+  auto element = [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i,
+                     int64_t laneAxis) {
+    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
+    Value best = window.fold(b, getLowest(b, op), [&](Value ih, Value iw, Value acc) -> Value {
+      Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
+      if (x.isQuantized())
+        return arith::MaxSIOp::create(b, acc, value);
+      return b.maxF(value, acc);
+    });
+    storeRaw(b, best, y, i);
+  };
+  FlatRows flat(getWindow(op, 1), op.getInput().getType(), op.getResult().getType());
+  if (!emitter.getLevel().isScalar() && flat.areWorthVectors())
+    emitFlatPool(op, flat, signature, element);
+  else
+    emitPool(op, kernel::Kernels::max_pool, signature, target, element);
   return success();
 }
 
