@@ -34,3 +34,27 @@ TEST(ChannelMinMax, FewNumbersGetRoom) {
   EXPECT_NEAR(getScale(roomy, 50) / exact, std::sqrt(std::log(1e5) / std::log(150)), 1e-6);
   EXPECT_EQ(getScale(roomy, 50000), exact);
 }
+
+TEST(ChannelMinMax, NoRoomBeyondAClamp) {
+  MLIRContext context;
+  context.loadDialect<OctetDialect>();
+  auto type = RankedTensorType::get({1, 3, 2}, Float32Type::get(&context));
+  auto observer = cast<ObserverAttrInterface>(
+      parseAttribute("#octet.channel_min_max<dtype = ui8, axis = 1>", &context));
+  auto getScales = [&](ArrayRef<float> numbers) {
+    std::vector<char> state(observer.getStateBytes(type));
+    observer.initState(type, state);
+    observer.updateState(type, numbers, state);
+    auto quantized = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); },
+                                               type, state);
+    return llvm::to_vector(cast<quant::UniformQuantizedPerAxisType>(*quantized).getScales());
+  };
+  double room = std::sqrt(std::log(1e5) / std::log(2));
+  // Two channels end at 6, so that none goes beyond; the third one has room below that.
+  auto scales = getScales({0, 6, 1, 6, 0.5, 0.25});
+  EXPECT_NEAR(scales[0], 6.0 / 255, 1e-6);
+  EXPECT_NEAR(scales[1], 6.0 / 255, 1e-6);
+  EXPECT_NEAR(scales[2], 0.5 * room / 255, 1e-6);
+  EXPECT_NEAR(getScales({0, -6, -1, -6, 0, -3})[2], 6.0 / 255, 1e-6); // -12 and more without
+  EXPECT_NEAR(getScales({0, 6, 1, 5.9f, 0, 3})[0], 6 * room / 255, 1e-5);
+}

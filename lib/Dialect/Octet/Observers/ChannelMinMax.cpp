@@ -72,6 +72,14 @@ void ChannelMinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc,
   getState(*this, observed).emitUpdate(builder, loc, data, state);
 }
 
+/// The largest of the numbers, if two or more are exactly that: a clamp gave them; else infinity.
+static float findClamp(ArrayRef<float> numbers) {
+  float most = -std::numeric_limits<float>::infinity();
+  for (float number : numbers)
+    most = std::max(most, number);
+  return llvm::count(numbers, most) > 1 ? most : std::numeric_limits<float>::infinity();
+}
+
 FailureOr<quant::QuantizedType>
 ChannelMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType observed,
                                             ArrayRef<char> state) const {
@@ -79,10 +87,17 @@ ChannelMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorTyp
     return failure();
   ChannelRanges ranges = ChannelRanges::load(CountedState::getKept(state));
   float room = numerics::getRoom((double)CountedState::getCount(state));
+  SmallVector<float> least, most;
   for (size_t channel = 0; channel < ranges.size(); ++channel)
     if (!ranges[channel].isEmpty()) {
-      ranges[channel].min *= room;
-      ranges[channel].max *= room;
+      least.push_back(-ranges[channel].min);
+      most.push_back(ranges[channel].max);
+    }
+  float low = -findClamp(least), high = findClamp(most);
+  for (size_t channel = 0; channel < ranges.size(); ++channel)
+    if (!ranges[channel].isEmpty()) {
+      ranges[channel].min = std::max(ranges[channel].min * room, low);
+      ranges[channel].max = std::min(ranges[channel].max * room, high);
     }
   return ranges.getQuantizedType(emitError, getTarget(*this), getAxis());
 }
