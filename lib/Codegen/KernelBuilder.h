@@ -48,8 +48,7 @@ public:
   /// The kernel may become one with others that differ in bounds only (octet-merge-kernels): index
   /// arithmetic does not fold, and code that some bounds do not need is there for all.
   const bool keepsStructure;
-  /// Lanes that lane-generic helpers work on: 1 or 16; helpers of integers and of conversions take
-  /// any.
+  /// Lanes that helpers work on.
   int64_t lanes = 1;
   /// So many of `size` elements that lie side by side, at most sixteen, are computed at once.
   static int64_t getLanes(int64_t size) {

@@ -43,14 +43,13 @@ static ObserveOp getObserve(Value value) {
 /// observers clip some.
 static bool isWithin(UniformQuantizedType type, UniformQuantizedType bounds) {
   auto getBounds = [](UniformQuantizedType type) {
-    auto toReal = [&](int64_t storage) {
-      return (storage - type.getZeroPoint()) * type.getScale();
-    };
-    return std::pair(toReal(type.getStorageTypeMin()), toReal(type.getStorageTypeMax()));
+    numerics::QuantParams params = numerics::getParams(type);
+    return std::pair(numerics::dequantize(params.low, params),
+                     numerics::dequantize(params.high, params));
   };
   auto [low, high] = getBounds(type);
   auto [least, most] = getBounds(bounds);
-  double some = (most - least) / 8;
+  float some = (most - least) / 8;
   return low >= least - some && high <= most + some;
 }
 

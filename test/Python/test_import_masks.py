@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("octet")
-from test_integers import check, numbers  # noqa: E402
+octet = pytest.importorskip("octet")
+from test_integers import check, make_network, numbers  # noqa: E402
 
 CASES = {
     "moving_windows": ("p = Add(i, four)\na = Slice(x, i, p)\nb = Slice(w, i, p, one, one)\nq = Sub(i, one)\nr = Add(two, i)\nc = Slice(x, q, r, last)\n"
@@ -23,3 +23,13 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_operators(name):
     check(*CASES[name])
+
+
+@pytest.mark.parametrize("position", [-1, 6, 2**40])
+def test_windows_that_are_not_inside(position):
+    """One before the beginning is not some of the end."""
+    network = octet.compile(make_network("p = Add(i, four)\ny = Slice(x, i, p)", {"x": ("float32", (9, 5)), "i": ("int64", (1,))}, {"y": "float32"}, {"four": [4]}))
+    x = numbers("float32", 9, 5)
+    np.testing.assert_array_equal(network.run({"x": x, "i": np.array([5])})["y"], x[5:])
+    with pytest.raises(octet.Error, match="index"):
+        network.run({"x": x, "i": np.array([position])})

@@ -5,7 +5,7 @@
 // What only sines and cosines read stays float, moved and scaled (the factor goes into the weights): frequencies of points. The layer in front of those has integers,
 // and so has one that something else reads as well, as x + sin(x)^2 of a vocoder.
 // CHECK: first {{.*}}nn.linear {{.*}}int8
-// CHECK: frequencies {{.*}}nn.linear {{.*}}float {{.*}}OCT123 only sines and cosines read it
+// CHECK: frequencies {{.*}}nn.linear {{.*}}float {{.*}}OCT123 sines and cosines read it
 // CHECK: moved {{.*}}nn.reshape {{.*}}float
 // CHECK: snake {{.*}}nn.linear {{.*}}int8
 // CHECK: last {{.*}}nn.linear {{.*}}int8

@@ -100,7 +100,7 @@ public:
   llvm::StringRef getStatesReason() const;
   /// Why values in front of a normalization stay float, or "" if they do not.
   llvm::StringRef getNormsReason() const;
-  /// Why values that only sines and cosines read stay float, or "" if they do not.
+  /// Why values that sines and cosines read stay float, or "" if they do not.
   llvm::StringRef getAnglesReason() const;
   /// Why values of which ratios count stay float, or "" if they do not.
   llvm::StringRef getRatiosReason() const;

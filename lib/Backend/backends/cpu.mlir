@@ -162,7 +162,7 @@ octet.backend @cpu {
 
   octet.float_norms because "a normalization reads or makes it: a few of its values are far larger than the others, and 8 bits with one scale lose the others"
 
-  octet.float_angles because "only sines and cosines read it: of an angle of many turns, 8 bits with one scale lose the part that counts"
+  octet.float_angles because "sines and cosines read it: of an angle of many turns, 8 bits with one scale lose the part that counts"
 
   octet.float_ratios because "ratios of it count, in a logarithm or a quotient, small ones as much as large ones: 8 bits with one scale lose the small ones"
 

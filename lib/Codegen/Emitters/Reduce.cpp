@@ -131,6 +131,10 @@ private:
   /// more, or -1.
   int64_t findLaneAxis() const;
   SmallVector<Value> getResultIndices(KernelBuilder &b, ValueRange at) const;
+  /// Loops over the axes `over` in row-major order, with their indices in `at`.
+  SmallVector<Value> loopOver(KernelBuilder &b, ArrayRef<int64_t> over, SmallVector<Value> &at,
+                              ValueRange init,
+                              function_ref<SmallVector<Value>(ValueRange carried)> body) const;
   /// Joins the elements of the reduced axes at `at`, in row-major order [N.reduce]; with vectors
   /// along `laneAxis` of so many side by side.
   SmallVector<Value> foldAxes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> at,
@@ -147,9 +151,9 @@ private:
   /// Stores the result, or `vectors` of b.lanes along `laneAxis`, at `at`.
   void emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, int64_t laneAxis,
                int64_t vectors, float neutral, JoinFn join) const;
-  int64_t countReduced() const {
+  int64_t countElements(ArrayRef<int64_t> over) const {
     int64_t count = 1;
-    for (int64_t axis : axes)
+    for (int64_t axis : over)
       count *= shape[axis];
     return count;
   }
@@ -161,7 +165,7 @@ private:
     return axes.drop_while([&](int64_t axis) { return axis < kept.back(); });
   }
   Value finish(KernelBuilder &b, Value result) const {
-    return isa<nn::ReduceMeanOp>(op) ? b.div(result, b.constF(countReduced())) : result;
+    return isa<nn::ReduceMeanOp>(op) ? b.div(result, b.constF(countElements(axes))) : result;
   }
   bool isOfRows() const { return axes == ArrayRef<int64_t>{(int64_t)shape.size() - 1}; }
 
@@ -203,23 +207,29 @@ static SmallVector<Value> moveTo(KernelBuilder &b, ArrayRef<Value> at, int64_t l
   return moved;
 }
 
+SmallVector<Value>
+Reduction::loopOver(KernelBuilder &b, ArrayRef<int64_t> over, SmallVector<Value> &at,
+                    ValueRange init,
+                    function_ref<SmallVector<Value>(ValueRange carried)> body) const {
+  if (over.empty())
+    return body(init);
+  return b.loop(b.index(0), b.index(shape[over[0]]), 1, init, [&](Value i, ValueRange carried) {
+    at[over[0]] = i;
+    return loopOver(b, over.drop_front(), at, carried, body);
+  });
+}
+
 SmallVector<Value> Reduction::foldAxes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> first,
                                        int64_t laneAxis, int64_t vectors, float neutral,
                                        JoinFn join) const {
   SmallVector<Value> at(first);
-  std::function<SmallVector<Value>(size_t, ValueRange)> nest = [&](size_t depth, ValueRange accs) {
-    if (depth == axes.size())
-      return llvm::map_to_vector(llvm::enumerate(accs), [&](auto acc) {
-        return join(b, acc.value(),
-                    loadReal(b, x, moveTo(b, at, laneAxis, (int64_t)acc.index()), laneAxis));
+  return loopOver(
+      b, axes, at, SmallVector<Value>(vectors, b.constF(neutral)), [&](ValueRange accs) {
+        return llvm::map_to_vector(llvm::enumerate(accs), [&](auto acc) {
+          return join(b, acc.value(),
+                      loadReal(b, x, moveTo(b, at, laneAxis, (int64_t)acc.index()), laneAxis));
+        });
       });
-    return SmallVector<Value>(
-        b.loop(b.index(0), b.index(shape[axes[depth]]), 1, accs, [&](Value i, ValueRange carried) {
-          at[axes[depth]] = i;
-          return nest(depth + 1, carried);
-        }));
-  };
-  return nest(0, SmallVector<Value>(vectors, b.constF(neutral)));
 }
 
 void Reduction::emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, int64_t laneAxis,
@@ -263,37 +273,23 @@ int64_t Reduction::findRowAxis() const {
 Value Reduction::foldRowsAsLanes(KernelBuilder &b, const TensorView &x, ArrayRef<Value> first,
                                  int64_t rowAxis, float neutral, JoinFn join) const {
   SmallVector<Value> at(first);
-  int64_t length = 1;
-  for (int64_t axis : getAxesOfRows())
-    length *= shape[axis];
-  auto foldRows = [&](Value acc) {
+  int64_t length = countElements(getAxesOfRows()), rest = length % kElementsTogether;
+  ArrayRef<int64_t> outer = axes.drop_back(getAxesOfRows().size());
+  return loopOver(b, outer, at, b.constF(neutral), [&](ValueRange carried) {
     Value base = b.linearIndex(at, x.strides.steps, x.strides.offset);
     auto joinFrom = [&](Value k, int64_t firstElement, Value acc) {
       SmallVector<Value> elements =
           loadRowsAsLanes(b, x.memory, b.addIndex(base, k), x.strides.steps[rowAxis]);
       for (Value element : ArrayRef(elements).drop_front(firstElement))
         acc = join(b, acc, element);
-      return acc;
+      return SmallVector<Value>{acc};
     };
-    int64_t rest = length % kElementsTogether;
-    acc = b.loop(b.index(0), b.index(length - rest), kElementsTogether, acc,
-                 [&](Value k, ValueRange carried) {
-                   return SmallVector<Value>{joinFrom(k, 0, carried[0])};
-                 })[0];
-    return rest ? joinFrom(b.index(length - kElementsTogether), kElementsTogether - rest, acc)
+    SmallVector<Value> acc =
+        b.loop(b.index(0), b.index(length - rest), kElementsTogether, carried,
+               [&](Value k, ValueRange inner) { return joinFrom(k, 0, inner[0]); });
+    return rest ? joinFrom(b.index(length - kElementsTogether), kElementsTogether - rest, acc[0])
                 : acc;
-  };
-  ArrayRef<int64_t> outer = axes.drop_back(getAxesOfRows().size());
-  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value acc) -> Value {
-    if (depth == outer.size())
-      return foldRows(acc);
-    return b.loop(b.index(0), b.index(shape[outer[depth]]), 1, acc,
-                  [&](Value i, ValueRange carried) {
-                    at[outer[depth]] = i;
-                    return SmallVector<Value>{nest(depth + 1, carried[0])};
-                  })[0];
-  };
-  return nest(0, b.constF(neutral));
+  })[0];
 }
 
 void Reduction::storeRows(KernelBuilder &b, const TensorView &y, ArrayRef<Value> at,

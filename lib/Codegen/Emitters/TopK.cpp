@@ -51,18 +51,22 @@ public:
 
   /// The first `size` elements.
   void fill();
-  /// The rank of the last one.
-  Value getLastRank() { return getRankOfKey(load(b.index(0))); }
-  Value getRankAt(Value position) {
-    at.back() = position;
-    return getRank(b, loadReal(b, x, at, -1), isSmallest);
-  }
-  /// Puts an element behind all others of the row among the first ones, if it is one.
-  void push(Value position);
+  /// Puts those of the elements from `first` on that are among the first ones there, which are
+  /// looked for in blocks of `lanes` side by side (1: none).
+  void pushFrom(int64_t first, int64_t lanes);
   /// Positions in their order.
   void sort();
 
 private:
+  /// The rank of the last one.
+  Value getLastRank() { return getRankOfKey(load(b.index(0))); }
+  /// The ranks of b.lanes elements.
+  Value getRankAt(Value position) {
+    at.back() = position;
+    return getRank(b, loadReal(b, x, at, b.lanes > 1 ? (int64_t)at.size() - 1 : -1), isSmallest);
+  }
+  /// Puts an element behind all others that were seen among the first ones, if it is one.
+  void push(Value position);
   Value integer(int64_t value) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(value)); }
   Value load(Value place) {
     at.back() = place;
@@ -168,6 +172,24 @@ void Heap::push(Value position) {
   sink(makeKey(position, rank), b.index(0), b.index(size));
 }
 
+void Heap::pushFrom(int64_t first, int64_t lanes) {
+  int64_t length = x.shape().back(), blocks = lanes > 1 ? (length - first) / lanes : 0;
+  auto pushBlock = [&](Value block) {
+    Value begin = b.addIndex(b.mulIndex(block, lanes), first), last = getLastRank();
+    b.lanes = lanes;
+    Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR,
+                                            isFirst(b, getRankAt(begin), b.splat(last)));
+    b.lanes = 1;
+    auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    b.loop(0, lanes, [&](Value lane) { push(arith::AddIOp::create(b, begin, lane)); });
+  };
+  if (blocks > 0)
+    b.loop(0, blocks, pushBlock);
+  b.loop(first + blocks * lanes, length, [&](Value position) { push(position); });
+}
+
 void Heap::sort() {
   b.loop(1, size, [&](Value i) {
     Value end = b.createIndex<arith::SubIOp>(b.index(size), i);
@@ -213,30 +235,6 @@ static Value findFirst(KernelBuilder &b, const TensorView &x, SmallVector<Value>
   return arith::ExtSIOp::create(b, b.getI64Type(), reduce(vector::CombiningKind::MINSI, found));
 }
 
-/// Calls `visit` for the elements from `first` on of a row, but for whole blocks of `lanes` side by
-/// side (1: none) without one that comes before the heap's last.
-static void visitRest(KernelBuilder &b, const TensorView &x, SmallVector<Value> at, Heap &heap,
-                      int64_t first, int64_t size, int64_t lanes, bool isSmallest) {
-  int64_t blocks = lanes > 1 ? (size - first) / lanes : 0;
-  auto visitBlock = [&](Value block) {
-    Value begin = b.addIndex(b.mulIndex(block, lanes), first);
-    at.back() = begin;
-    Value last = heap.getLastRank();
-    b.lanes = lanes;
-    Value rank = getRank(b, loadReal(b, x, at, (int64_t)at.size() - 1), isSmallest);
-    Value any =
-        vector::ReductionOp::create(b, vector::CombiningKind::OR, isFirst(b, rank, b.splat(last)));
-    b.lanes = 1;
-    auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    b.loop(0, lanes, [&](Value lane) { heap.push(arith::AddIOp::create(b, begin, lane)); });
-  };
-  if (blocks > 0)
-    b.loop(0, blocks, visitBlock);
-  b.loop(first + blocks * lanes, size, [&](Value position) { heap.push(position); });
-}
-
 LogicalResult codegen::emitTopK(ProgramEmitter &emitter, nn::TopKOp op) {
   ArrayRef<int64_t> shape = op.getInput().getType().getShape();
   SmallVector<int64_t> rows(shape.drop_back());
@@ -261,7 +259,7 @@ LogicalResult codegen::emitTopK(ProgramEmitter &emitter, nn::TopKOp op) {
             return storeReal(b, findFirst(b, x, row, shape.back(), lanes, isSmallest), y, row, -1);
           Heap heap(b, x, y, row, k, isSmallest);
           heap.fill();
-          visitRest(b, x, row, heap, k, shape.back(), lanes, isSmallest);
+          heap.pushFrom(k, lanes);
           heap.sort();
         });
       });

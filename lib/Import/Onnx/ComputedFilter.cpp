@@ -51,8 +51,10 @@ MaybeValue Convolution::gatherTaps(Value image) const {
   ShapeRef pads = window.pads, strides = window.strides;
   Shape low{0, 0, pads[0], pads[1]}, high{0, 0, pads[2], pads[3]};
   auto padded = node.create<nn::PadOp>(image, low, high, llvm::APFloat(0.0f));
+  if (failed(padded))
+    return failure();
   SmallVector<Value> parts;
-  for (int64_t tap = 0; succeeded(padded) && tap < taps(); ++tap) {
+  for (int64_t tap = 0; tap < taps(); ++tap) {
     int64_t row = tap / filter[3], column = tap % filter[3];
     auto part = node.create<nn::SliceOp>(
         *padded, Shape{0, 0, row * window.dilations[0], column * window.dilations[1]},
@@ -61,9 +63,7 @@ MaybeValue Convolution::gatherTaps(Value image) const {
       return failure();
     parts.push_back(node.reshape(*part, {input[0], input[1], 1, outputs(0) * outputs(1)}));
   }
-  auto whole = parts.size() == 1 ? MaybeValue(parts[0])
-               : failed(padded)  ? padded
-                                 : node.create<nn::ConcatOp>(ValueRange(parts), /*axis=*/2);
+  auto whole = node.create<nn::ConcatOp>(ValueRange(parts), /*axis=*/2);
   return failed(whole) ? whole
                        : node.reshape(*whole, {input[0], groups, filter[1] * taps(),
                                                outputs(0) * outputs(1)});

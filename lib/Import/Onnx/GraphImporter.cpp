@@ -263,7 +263,8 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   current = makeOrigin(proto);
   origins.setSource(current);
   if (readsMasked) {
-    if (succeeded(importMasked(proto, inputs)))
+    if (isOnnxDomain(proto.domain()) && !findFunction(proto) &&
+        succeeded(importMasked(proto, inputs)))
       return success();
     llvm::for_each(inputs, [&](const Entry &input) { refuseMasked(input); });
     giveUp(proto, isFolded);

@@ -53,18 +53,22 @@ static bool isConstantOf(const Entry &entry, ArrayRef<int64_t> values) {
   return integers && ArrayRef(*integers) == values;
 }
 
-/// Other operands are chosen by the same mask or the same for all that it chooses.
+/// Other operands are chosen by the same mask, of as many dimensions, or the same for all that it
+/// chooses.
 LogicalResult GraphImporter::importOnElements(const onnx::NodeProto &proto, ArrayRef<Entry> inputs,
                                               const Masked &masked) {
   SmallVector<Entry> all;
+  std::optional<Shape> chosen;
   for (const Entry &input : inputs) {
-    bool isChosen =
-        input.masked && input.masked->kind == Masked::elements && input.masked->mask == masked.mask;
-    bool isOne = input.tensor && input.tensor->size() == 1 && input.tensor->shape.size() <= 1;
-    if (input && !isChosen && !isOne)
-      return failure();
     all.push_back(input);
     all.back().masked = nullptr;
+    if (!input || (input.tensor && input.tensor->size() == 1 && input.tensor->shape.size() <= 1))
+      continue;
+    bool isChosen =
+        input.masked && input.masked->kind == Masked::elements && input.masked->mask == masked.mask;
+    if (!isChosen || (chosen && *chosen != shapeOf(input)))
+      return failure();
+    chosen = shapeOf(input);
   }
   if (failed(importOperator(proto, all)))
     return failure();

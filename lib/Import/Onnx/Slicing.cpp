@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Compose.h"
 #include "Operators.h"
 #include "octet/Support/Constants.h"
 #include <numeric>
@@ -115,9 +116,12 @@ static LogicalResult importMovingWindow(Node &node) {
                         Twine(node.shape(0)[axes->front()]));
   std::vector<int64_t> numbers(size);
   std::iota(numbers.begin(), numbers.end(), 0);
-  auto places =
-      node.materialize(HostTensor{node.nameConstant("window"), {size}, std::move(numbers)});
-  auto indices = node.compute<nn::AddOp>(start, places);
+  auto places = integerConstant(node, "window", {size}, std::move(numbers));
+  // Positions before the beginning would be some at the end.
+  auto zero = integerConstant(node, "zero", {1}, {0}),
+       outside = integerConstant(node, "outside", {1}, {node.shape(0)[axes->front()]});
+  auto from = select(node, compare(node, nn::Predicate::less, start, zero), outside, start);
+  auto indices = node.compute<nn::AddOp>(from, places);
   return failed(indices)
              ? failure()
              : node.setResult(node.create<nn::GatherOp>(*data, *indices, axes->front()));

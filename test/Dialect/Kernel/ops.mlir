@@ -125,3 +125,11 @@ func.func @pack_in_lanes(%a: vector<16xi32>) {
   %r = kernel.pack %a in_lanes : vector<16xi8>
   return
 }
+
+// -----
+
+func.func @scale_of_other_lanes(%x: vector<8xf32>, %n: vector<4xi32>) {
+  // expected-error @below {{requires the same shape for all operands and results}}
+  %y = kernel.scale %x, %n : (vector<8xf32>, vector<4xi32>) -> vector<8xf32>
+  return
+}

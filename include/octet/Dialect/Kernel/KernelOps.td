@@ -225,7 +225,7 @@ def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
-def Kernel_ScaleOp : Kernel_Op<"scale", [Pure]> {
+def Kernel_ScaleOp : Kernel_Op<"scale", [Pure, SameOperandsAndResultShape]> {
   let summary = "multiplication by a power of two";
   let description = [{
     Lane by lane `input * 2^exponent`, where that is a normal number, so that the exponent can be added to the input's bits.

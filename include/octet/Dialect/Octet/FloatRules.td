@@ -50,7 +50,7 @@ def Octet_FloatNormsOp : Octet_FloatByPlaceOp<"float_norms"> {
 }
 
 def Octet_FloatAnglesOp : Octet_FloatByPlaceOp<"float_angles"> {
-  let summary = "values that only sines and cosines read stay float";
+  let summary = "values of which sines and cosines are taken stay float";
   let description = [{
     Products and element-wise operators whose results are read by `nn.sin` and `nn.cos` alone, moved and scaled at most, stay float: angles may be
     many turns, of which 8 bits with one scale lose the part that counts (OCT123). So do layers whose activation is a sine, and element-wise operators and moves that
