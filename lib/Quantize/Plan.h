@@ -34,8 +34,8 @@ readDecisions(mlir::ModuleOp module);
 llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 
 /// The products and groups, and the operators that compute element by element or move, whose
-/// results only sines and cosines read, directly or behind the latter; of the latter also those that
-/// others read, too, if the angle is many times the value.
+/// results only sines and cosines read, directly or behind the latter; of the latter also those
+/// that others read, too, if the angle is many times the value.
 llvm::DenseSet<mlir::Operation *> findAngleOps(mlir::Block &block);
 
 /// The operators that compute what a logarithm or a quotient reads from inputs of the network,
