@@ -15,13 +15,15 @@
 using namespace llvm;
 using namespace octet;
 
-/// Parses "16" or "{16,32}"; empty if it is neither.
+/// Parses "16" or "{16,32}"; empty if it is neither. A single size may be 0: that of a past before
+/// there is one.
 static SmallVector<int64_t> parseSizes(StringRef text) {
   SmallVector<int64_t> sizes;
-  if (text.consume_front("{") && !text.consume_back("}"))
+  bool isList = text.consume_front("{");
+  if (isList && !text.consume_back("}"))
     return {};
   for (StringRef part : split(text, ','))
-    if (part.getAsInteger(10, sizes.emplace_back()) || sizes.back() < 1)
+    if (part.getAsInteger(10, sizes.emplace_back()) || sizes.back() < (isList ? 1 : 0))
       return {};
   return sizes;
 }

@@ -115,6 +115,9 @@ struct SinkTranspose : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!op->hasTrait<nn::Elementwise>() || op->getNumResults() != 1)
       return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
+    Type element = typeOf(op->getResult(0)).getElementType();
+    if (isa<FloatType>(element) && !element.isF32())
+      return rewriter.notifyMatchFailure(op, "requires a result that nn.transpose may move");
     nn::TransposeOp first;
     for (Value operand : op->getOperands())
       if (auto transpose = operand.getDefiningOp<nn::TransposeOp>(); transpose && !first)

@@ -164,7 +164,8 @@ def _get_sizes(shape: Any) -> List[int]:
 def _shape_option(name: str, given: Any) -> str:
     is_list = isinstance(given, Sequence) and len(given) > 0 and all(isinstance(shape, Sequence) for shape in given)
     shapes = [_get_sizes(shape) for shape in (given if is_list else [given])]
-    if not all(shapes) or min(map(min, shapes)) < 1:
+    least = 1 if is_list else 0  # a past before there is one has no elements
+    if not all(shapes) or min(map(min, shapes)) < least:
         raise InputError(f"input_shapes: '{name}': expected positive integers as in (1, 3, 224, 224), or a list of such shapes, "
                          f"but got {given!r}")
     if len({len(shape) for shape in shapes}) > 1:

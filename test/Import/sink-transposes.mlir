@@ -96,4 +96,15 @@ func.func @not_concatenated(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) ->
   return %3, %5 : tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>
 }
 
+// An output of half precision, which nn.transpose does not move.
+// CHECK-LABEL: func @half
+// CHECK: %[[T:.*]] = nn.transpose
+// CHECK-NEXT: nn.cast %[[T]]
+func.func @half(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> tensor<1x4x4x2xf16> {
+  %0 = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %1 = nn.transpose %0 permutation [0, 2, 3, 1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4x2xf32>
+  %2 = nn.cast %1 : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf16>
+  return %2 : tensor<1x4x4x2xf16>
+}
+
 // VALUES: constant.channels: "0x{{[0-9A-F]*}}0000803F00000040"

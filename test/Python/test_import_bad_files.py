@@ -64,8 +64,7 @@ def test_undefined_output(tmp_path):
     expect_error(tmp_path, make_network("a = Relu(x)"), 'the tensor "y"')
 
 
-@pytest.mark.parametrize("shape, message", [((-5, 3, 8, 8), "dimension -5"), ((0, 3, 8, 8), "dimension 0"),
-                                            ((1, 1 << 40, 1 << 40, 1 << 40), "product of at most")])
+@pytest.mark.parametrize("shape, message", [((-5, 3, 8, 8), "dimension -5"), ((1, 1 << 40, 1 << 40, 1 << 40), "product of at most")])
 def test_input_dimensions(tmp_path, shape, message):
     expect_error(tmp_path, network(inputs={"x": list(shape)}), 'the input "x"', message)
 

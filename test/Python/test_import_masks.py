@@ -12,6 +12,11 @@ CASES = {
                        "u = Unsqueeze(j, zero)\nv = Add(j, n)\nt = Unsqueeze(v, zero)\nd = Slice(w, u, t, one)",
                        dict(x=numbers("float32", 9, 5), i=np.array([2]), j=np.array(3)), dict.fromkeys("abcd", "float32"),
                        dict(w=numbers("float32", 3, 9), four=[4], one=[1], two=[2], zero=[0], last=[-1], n=np.int64(6))),
+    "windows_of_32_bits_and_along_two_axes": (
+        "s = Unsqueeze(j, zero)\np = Add(j, n)\ne = Unsqueeze(p, zero)\na = Slice(x, s, e, z)\nb = Slice(w, s, e, o)\nt = Cast<to=7>(s)\nu = Concat<axis=0>(zero, t)\n"
+        "v = Add(u, six)\nc = Slice(w, u, v)\nd = Slice(w, u, v, last)\nk = Sub(v, one)\nf = Slice(w, u, k, last)",
+        dict(x=numbers("float32", 9, 5), j=np.array(2, np.int32)), dict.fromkeys("abcdf", "float32"),
+        dict(w=numbers("float32", 9, 9), zero=[0], one=[1], z=np.int32([0]), o=np.int32([1]), n=np.int32(3), six=[2, 6], last=[1, 0])),
     "elements_of_a_mask": ("m = Greater(x, o)\ni = NonZero(m)\nt = Transpose<perm=[1,0]>(i)\np = GatherND(x, t)\nq = Mul(p, k)\nr = GatherND(z, t)\ns = Add(q, r)\n"
                            "f = Reshape(s, neg)\nh = Shape(t)\nn = Gather<axis=0>(h, l)\nu = Unsqueeze(n, ax)\nw = Slice(f, ax, u, ax)\na = ScatterND(z, t, w)\n"
                            "e = Expand(k, u)\nb = ScatterND(c, t, e)\ng = GatherND(v, t)\nj = Neg(g)\nd = ScatterND(v, t, j)",

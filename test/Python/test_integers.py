@@ -222,11 +222,13 @@ def test_types_that_cannot_be_given(kind):
     ("y = OneHot(i, ones, x)", "OneHot needs one depth and two values"), ("y = Trilu(x)", "Trilu needs one diagonal and matrices"),
     ("y = EyeLike(x)", "EyeLike has an input of shape 3; expected a matrix"), ("y = GatherElements(x, m)", "GatherElements has indices of shape 2x2 into 3"),
     ("y = GatherND(x, m)", "GatherND has indices of shape 2x2 into 3"), ("y = ScatterND(x, t, x)", "ScatterND has updates of shape 3 for 2 indices"),
-    ("y = Slice(x, i, i)", "Slice.*a start or an end that is computed in the run; expected one axis"),
+    ("j = ReduceMax(i)\ny = Slice(x, j, j)", "Slice.*a start or an end that is computed in the run; expected steps of 1"),
+    ("j = Concat<axis=0>(i, i)\ny = Slice(x, i, j)", "Slice needs as many axes and ends as starts"),
+    ("j = ReduceMax(i)\nu = Concat<axis=0>(j, four)\nv = Add(u, ones)\ny = Slice(m2, u, v)", "Slice.*a window without elements"),
     ("j = ReduceMax(i)\nk = Add(j, four)\ny = Slice(x, j, k)", "Slice takes 4 elements of 3"),
     ("y = Pow(i, x)", "Pow.*an integer to a power that is none"), ("y = Pad(i, ones, big)", "Pad.*a constant_value of 1000000000"), ("y = Pad(i, ones, ones)", "Pad has 2 values as a constant_value; expected one")])
 def test_refusals(nodes, message):
-    constants = {"ones": [1, 1], "four": [4], "m": [[1, 1], [1, 1]], "t": [[0], [1]], "big": 10**9}
+    constants = {"ones": [1, 1], "four": [4], "m2": np.zeros((9, 3), np.float32), "m": [[1, 1], [1, 1]], "t": [[0], [1]], "big": 10**9}
     with pytest.raises(octet.CompileError, match=message):
         octet.compile(make_network(nodes, {"x": ("float32", [3]), "i": ("int64", [3])}, {"y": "float32"}, constants))
 

@@ -350,7 +350,7 @@ def test_policies_and_statistics_are_text(run, refuse, folder):
     (["--cpu-level=neon", "--target=x86_64-linux-gnu"], "unknown CPU level 'neon'"),
     (["--target=riscv64-linux-gnu"], "no code can be generated for target 'riscv64-linux-gnu'"),
     (["--input-shape=x"], "--input-shape=x: expected a name and positive sizes"),
-    (["--input-shape=x=1x0"], "--input-shape=x=1x0: expected a name and positive sizes"),
+    (["--input-shape=x=1x-1"], "--input-shape=x=1x-1: expected a name and positive sizes"),
     (["--input-shape=x=1x3x8x8", "--input-shape=x=1x3x9x9"], '--input-shape gives the shape of "x" twice'),
     (["--input-shape=q=1x3x8x8"], '"q"'),
     (["--input-value=x"], "--input-value=x: expected a name and a number, as in sr=16000"),

@@ -149,6 +149,7 @@ private:
   int64_t opset;
 
   mlir::func::FuncOp function;
+  llvm::SmallVector<llvm::StringRef> arguments; ///< names of its arguments
   llvm::StringMap<const onnx::TensorProto *> initializers;
   llvm::StringMap<const onnx::ValueInfoProto *> declarations; ///< types by name, if the file says
   llvm::StringMap<int64_t> readers; ///< how many needed nodes and outputs will still read a tensor

@@ -79,8 +79,8 @@ FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input)
     bool known = dim.has_dim_value() && dim.dim_value() != -1;
     shape.push_back(known ? dim.dim_value() : getSize(dim.dim_param()));
     printed += (printed.empty() ? "" : "x") + printDimension(dim, known);
-    if (known && dim.dim_value() < 1)
-      return refuse("has the dimension " + Twine(dim.dim_value()) + "; expected a positive one");
+    if (known && dim.dim_value() < 0)
+      return refuse("has the dimension " + Twine(dim.dim_value()) + "; expected none below 0");
   }
   if (isGiven) {
     bool fits = !type.has_shape() || shape.size() == given->second.size();
@@ -102,10 +102,10 @@ FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input)
                   "give all its dimensions with --input-shape " + escapeText(input.name()) + "=" +
                       (shape.empty() ? "..." : "1") + (shape.size() > 1 ? "x..." : ""));
   bool isConstant = options.inputValues.count(input.name());
-  if (llvm::is_contained(shape, 0) ||
+  if (!llvm::is_contained(shape, 0) &&
       !countElements(shape, isConstant ? kMaxConstantElements : kMaxElements))
     return refuse("has the shape " + printShape(shape) +
-                  "; expected positive dimensions with a product of at most " +
+                  "; expected dimensions with a product of at most " +
                   Twine(isConstant ? kMaxConstantElements : kMaxElements));
   return shape;
 }
@@ -190,6 +190,7 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
                                            ? findQuantizedType(input.name(), type, *shape)
                                            : quant::QuantizedType()) {
     auto tensor = RankedTensorType::get(*shape, quantized);
+    arguments.push_back(input.name());
     entries[input.name()] = Entry{nullptr, function.front().addArgument(tensor, loc)};
     return;
   }
@@ -207,6 +208,16 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
   }
   if (options.inputValues.count(input.name()))
     return addConstantInput(input, *shape);
+  if (llvm::is_contained(*shape, 0)) {
+    emitWarning(fileLoc) << "the input " << quote(input.name()) << " of shape "
+                         << printShape(*shape) << " has no elements and is left out";
+    HostTensor empty{input.name(), *shape, std::vector<float>(), type};
+    if (!isa<FloatType>(getProgramType(context, type)))
+      empty.data = std::vector<int64_t>();
+    entries[input.name()] = Entry{std::make_shared<HostTensor>(std::move(empty)), {}};
+    return;
+  }
+  arguments.push_back(input.name());
   Value argument = function.front().addArgument(RankedTensorType::get(*shape, element), loc);
   entries[input.name()] =
       Entry{nullptr, castInterface(argument, getProgramType(context, type), input.name())};
@@ -229,16 +240,23 @@ LogicalResult GraphImporter::createFunction() {
 LogicalResult GraphImporter::finishFunction() {
   SmallVector<Value> results;
   SmallVector<Type> types;
+  llvm::SmallSetVector<StringRef, 8> outputNames;
   for (const auto &output : graph.output()) {
+    if (outputNames.contains(output.name())) // onnxruntime gives the same value twice
+      continue;
     auto entry = lookup(output.name(), fileLoc);
     if (failed(entry))
       return failure();
     if (!entry->tensor && !entry->value)
       return emitError(fileLoc) << "the output " << quote(output.name())
                                 << " is a sequence or an empty optional; export tensors";
-    if (entry->tensor && entry->tensor->size() == 0)
-      return emitError(fileLoc) << "the output " << quote(output.name())
-                                << " is a constant without elements";
+    if (entry->tensor && entry->tensor->size() == 0) {
+      emitWarning(fileLoc) << "the output " << quote(output.name()) << " of shape "
+                           << printShape(entry->tensor->shape)
+                           << " has no elements and is left out";
+      continue;
+    }
+    outputNames.insert(output.name());
     if (entry->integers && !storeIntegers(builder, *entry))
       entry->value = castInterface(entry->value, builder.getI32Type(), output.name());
     MLIRContext *context = builder.getContext();
@@ -253,19 +271,20 @@ LogicalResult GraphImporter::finishFunction() {
     results.push_back(value);
     types.push_back(value.getType());
   }
+  if (results.empty())
+    return emitError(fileLoc) << "no output has elements";
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setFunctionType(builder.getFunctionType(function.front().getArgumentTypes(), types));
   auto makeName = [&](StringRef name) {
     return builder.getDictionaryAttr(
         builder.getNamedAttr(nn::kNameAttr, builder.getStringAttr(name)));
   };
-  SmallVector<DictionaryAttr> inputNames, outputNames;
-  for (const auto &input : graph.input())
-    if (!isInitializer(input.name()) && !options.inputValues.count(input.name()))
-      inputNames.push_back(makeName(input.name()));
-  for (const auto &output : graph.output())
-    outputNames.push_back(makeName(output.name()));
-  function.setAllArgAttrs(inputNames);
-  function.setAllResultAttrs(outputNames);
+  SmallVector<DictionaryAttr> argumentNames, resultNames;
+  for (StringRef name : arguments)
+    argumentNames.push_back(makeName(name));
+  for (StringRef name : outputNames)
+    resultNames.push_back(makeName(name));
+  function.setAllArgAttrs(argumentNames);
+  function.setAllResultAttrs(resultNames);
   return success();
 }

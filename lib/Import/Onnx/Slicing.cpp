@@ -65,71 +65,115 @@ static void setRange(Slice &slice, int64_t axis, int64_t size, int64_t start, in
 }
 
 namespace {
-/// A position that is computed: `offset` behind a value of one element.
+/// A position: `offset` behind an element of a value that is computed, or without a value, itself.
 struct Position {
   Value base;
-  int64_t offset = 0;
+  int64_t element = 0, offset = 0;
 };
+using Positions = SmallVector<Position>;
 } // namespace
 
-/// Looks through reshapes and additions of constants.
-static Position getPosition(Value value) {
-  Position position{value};
-  while (Operation *op = position.base.getDefiningOp()) {
-    if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
-      position.base = reshape.getInput();
-      continue;
-    }
-    if (!isa<nn::AddOp, nn::SubOp>(op))
-      break;
-    auto number = getConstantValues<int64_t>(op->getOperand(1));
-    int64_t sign = isa<nn::SubOp>(op) ? -1 : 1, other = 0;
-    if (failed(number) && sign > 0)
-      number = getConstantValues<int64_t>(op->getOperand(0)), other = 1;
-    if (failed(number) || number->size() != 1)
-      break;
-    position.offset += sign * number->front();
-    position.base = op->getOperand(other);
-  }
-  return position;
+static FailureOr<std::vector<int64_t>> getIntegers(Value value) {
+  if (auto wide = getConstantValues<int64_t>(value); succeeded(wide))
+    return std::vector<int64_t>(wide->begin(), wide->end());
+  auto narrow = getConstantValues<int32_t>(value);
+  if (failed(narrow))
+    return failure();
+  return std::vector<int64_t>(narrow->begin(), narrow->end());
 }
 
-/// A window that moves: along one axis, from a position that is computed to one so many elements
-/// behind it.
-static LogicalResult importMovingWindow(Node &node) {
-  auto axes = node.has(3) ? node.integers(3, "axes") : FailureOr<Shape>(Shape{0});
-  auto steps = node.has(4) ? node.integers(4, "steps") : FailureOr<Shape>(Shape{1});
-  auto data = node.any(0), start = node.any(1), end = node.any(2);
-  if (failed(axes) || failed(steps) || failed(data) || failed(start) || failed(end))
-    return failure();
-  Position first = getPosition(*start), last = getPosition(*end);
-  int64_t size = last.offset - first.offset;
-  bool isWindow = shapeOf(*start) == ShapeRef{1} && *steps == ShapeRef{1} && axes->size() == 1 &&
-                  first.base == last.base && size > 0;
-  if (!isWindow)
-    return node.unsupported("a start or an end that is computed in the run; expected one axis, a "
-                            "step of 1, and an end that is the start and a constant");
-  if (failed(node.normalizeAxes(*axes, node.rank(0))))
-    return failure();
-  if (size > node.shape(0)[axes->front()])
-    return node.invalid("takes " + Twine(size) + " elements of " +
-                        Twine(node.shape(0)[axes->front()]));
+/// What the elements of `value` are made of by reshapes, casts between integers, concatenations and
+/// sums with constants.
+static Positions getPositions(Value value) {
+  Positions positions;
+  if (auto numbers = getIntegers(value); succeeded(numbers)) {
+    for (int64_t number : *numbers)
+      positions.push_back({Value(), 0, number});
+    return positions;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<nn::ReshapeOp>(op) ||
+      (isa_and_nonnull<nn::CastOp>(op) && !nn::holdsReals(op->getOperand(0).getType())))
+    return getPositions(op->getOperand(0));
+  if (isa_and_nonnull<nn::ConcatOp>(op) && shapeOf(value).size() == 1) {
+    for (Value part : op->getOperands())
+      llvm::append_range(positions, getPositions(part));
+    return positions;
+  }
+  int64_t count = *countElements(shapeOf(value));
+  for (int64_t i = 0; i < count; ++i)
+    positions.push_back({value, i, 0});
+  if (!isa_and_nonnull<nn::AddOp, nn::SubOp>(op))
+    return positions;
+  Positions lhs = getPositions(op->getOperand(0)), rhs = getPositions(op->getOperand(1));
+  bool isSum = isa<nn::AddOp>(op);
+  for (auto [i, position] : llvm::enumerate(positions)) {
+    Position left = lhs[lhs.size() == 1 ? 0 : i], right = rhs[rhs.size() == 1 ? 0 : i];
+    if (isSum && !left.base)
+      std::swap(left, right);
+    if (!right.base)
+      position = {left.base, left.element, left.offset + (isSum ? 1 : -1) * right.offset};
+  }
+  return positions;
+}
+
+/// `size` elements of `data` from the position that element `i` of `start` is.
+static MaybeValue takeWindow(Node &node, Value data, Value start, int64_t i, int64_t axis,
+                             int64_t size) {
   std::vector<int64_t> numbers(size);
   std::iota(numbers.begin(), numbers.end(), 0);
+  auto first = node.create<nn::SliceOp>(start, Shape{i}, Shape{1}, Shape{1});
   auto places = integerConstant(node, "window", {size}, std::move(numbers));
   // Positions before the beginning would be some at the end.
   auto zero = integerConstant(node, "zero", {1}, {0}),
-       outside = integerConstant(node, "outside", {1}, {node.shape(0)[axes->front()]});
-  auto from = select(node, compare(node, nn::Predicate::less, start, zero), outside, start);
+       outside = integerConstant(node, "outside", {1}, {shapeOf(data)[axis]});
+  auto from = select(node, compare(node, nn::Predicate::less, first, zero), outside, first);
   auto indices = node.compute<nn::AddOp>(from, places);
-  return failed(indices)
-             ? failure()
-             : node.setResult(node.create<nn::GatherOp>(*data, *indices, axes->front()));
+  return failed(indices) ? indices : node.create<nn::GatherOp>(data, *indices, axis);
+}
+
+/// Windows that move: from positions that are computed to those so many elements behind them.
+static LogicalResult importMovingWindow(Node &node) {
+  auto axes = node.integersFrom("axes", 3);
+  auto steps = node.has(4) ? node.integers(4, "steps") : FailureOr<Shape>(Shape());
+  auto data = node.any(0), start = toIndices(node, node.any(1)), end = toIndices(node, node.any(2));
+  if (failed(axes) || failed(steps) || failed(data) || failed(start) || failed(end))
+    return failure();
+  Positions first = getPositions(*start), last = getPositions(*end);
+  Shape along = axes->value_or(allAxes(first.size()));
+  if (shapeOf(*start).size() != 1 || last.size() != first.size() || along.size() != first.size())
+    return node.invalid("needs as many axes and ends as starts");
+  if (failed(node.normalizeAxes(along, node.rank(0))))
+    return failure();
+  MaybeValue result = *data;
+  for (auto [i, axis] : llvm::enumerate(along)) {
+    int64_t whole = shapeOf(*result)[axis], size = last[i].offset - first[i].offset;
+    bool isWindow = first[i].base == last[i].base && first[i].element == last[i].element &&
+                    (!first[i].base || size > 0) &&
+                    llvm::all_of(*steps, [](int64_t step) { return step == 1; });
+    if (!isWindow)
+      return node.unsupported("a start or an end that is computed in the run; expected steps of 1, "
+                              "and ends that are the starts and constants");
+    if (first[i].base && size > whole)
+      return node.invalid("takes " + Twine(size) + " elements of " + Twine(whole));
+    if (first[i].base) {
+      result = takeWindow(node, *result, *start, i, axis, size);
+    } else {
+      Slice slice(shapeOf(*result));
+      setRange(slice, axis, whole, first[i].offset, last[i].offset, /*step=*/1);
+      if (slice.sizes[axis] == 0)
+        return node.unsupported("a window without elements");
+      result = node.create<nn::SliceOp>(*result, slice.starts, slice.sizes, slice.steps);
+    }
+    if (failed(result))
+      return failure();
+  }
+  return node.setResult(*result);
 }
 
 /// Ranges are attributes up to opset 9, inputs from 10 on.
 LogicalResult octet::onnx_import::importSlice(Node &node) {
-  if (node.has(1) && node.has(2) && !node.constant(1) && !node.constant(2))
+  if (node.has(1) && node.has(2) && !(node.constant(1) && node.constant(2)))
     return importMovingWindow(node);
   Shape shape = node.shape(0);
   auto starts = node.integersFrom("starts", 1), ends = node.integersFrom("ends", 2);

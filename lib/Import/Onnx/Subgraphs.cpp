@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -19,6 +20,18 @@ using namespace octet::onnx_import;
 /// Bounds what loops in loops, and functions that call themselves, can ask for.
 static constexpr int64_t kMostInlined = 1 << 17, kMostDepth = 64;
 
+/// Every name that a graph gives a meaning of its own.
+static void forEachDefined(const onnx::GraphProto &graph,
+                           function_ref<void(const std::string &)> define) {
+  for (const auto &input : graph.input())
+    define(input.name());
+  for (const auto &tensor : graph.initializer())
+    define(tensor.name());
+  for (const auto &node : graph.node())
+    for (const std::string &name : node.output())
+      define(name);
+}
+
 void octet::onnx_import::forEachRead(const onnx::NodeProto &node,
                                      llvm::function_ref<void(const std::string &)> read) {
   for (const std::string &name : node.input())
@@ -27,10 +40,17 @@ void octet::onnx_import::forEachRead(const onnx::NodeProto &node,
   for (const auto &attribute : node.attribute()) {
     if (!attribute.has_g())
       continue;
+    // Branches may call their results as the node does.
+    llvm::StringSet<> own;
+    forEachDefined(attribute.g(), [&](const std::string &name) { own.insert(name); });
+    auto readOther = [&](const std::string &name) {
+      if (!own.contains(name))
+        read(name);
+    };
     for (const auto &inner : attribute.g().node())
-      forEachRead(inner, read);
+      forEachRead(inner, readOther);
     for (const auto &output : attribute.g().output())
-      read(output.name());
+      readOther(output.name());
   }
 }
 
@@ -45,13 +65,7 @@ public:
       saved[name] = entries.lookup(name);
       entries.erase(name);
     };
-    for (const auto &input : graph.input())
-      hide(input.name());
-    for (const auto &tensor : graph.initializer())
-      hide(tensor.name());
-    for (const auto &node : graph.node())
-      for (const std::string &name : node.output())
-        hide(name);
+    forEachDefined(graph, hide);
   }
   ~Scope() {
     for (auto &entry : saved) {

@@ -57,4 +57,7 @@ TEST(ChannelMinMax, NoRoomBeyondAClamp) {
   EXPECT_NEAR(scales[2], 0.5 * room / 255, 1e-6);
   EXPECT_NEAR(getScales({0, -6, -1, -6, 0, -3})[2], 6.0 / 255, 1e-6); // -12 and more without
   EXPECT_NEAR(getScales({0, 6, 1, 5.9f, 0, 3})[0], 6 * room / 255, 1e-5);
+  // Channels that are saturated throughout, above and below 0.
+  EXPECT_NEAR(getScales({6, 6, 6, 6, 1, 2})[0], 6.0 / 255, 1e-6);
+  EXPECT_NEAR(getScales({-6, -6, -6, -6, -1, -2})[0], 6.0 / 255, 1e-6);
 }

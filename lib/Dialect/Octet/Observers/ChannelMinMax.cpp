@@ -96,8 +96,11 @@ ChannelMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorTyp
   float low = -findClamp(least), high = findClamp(most);
   for (size_t channel = 0; channel < ranges.size(); ++channel)
     if (!ranges[channel].isEmpty()) {
-      ranges[channel].min = std::max(ranges[channel].min * room, low);
-      ranges[channel].max = std::min(ranges[channel].max * room, high);
+      // An end on the other side of 0, which all ranges hold, needs no room, and may be the clamp.
+      if (ranges[channel].min < 0)
+        ranges[channel].min = std::max(ranges[channel].min * room, low);
+      if (ranges[channel].max > 0)
+        ranges[channel].max = std::min(ranges[channel].max * room, high);
     }
   return ranges.getQuantizedType(emitError, getTarget(*this), getAxis());
 }

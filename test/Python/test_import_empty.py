@@ -1,0 +1,58 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files of decoders: a past before there is one, results that are empty or given twice, branches that call their results as the `If` does."""
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+from test_integers import make_network, numbers, run_onnxruntime  # noqa: E402
+
+PAST = "k = Concat<axis=1>(p, x)\ny = Relu(k)"
+
+
+def test_a_past_without_elements_is_left_out():
+    data = make_network(PAST, {"p": ("float32", [2, "past", 3]), "x": ("float32", [2, 4, 3])}, {"y": "float32"})
+    x = numbers("float32", 2, 4, 3)
+    with pytest.warns(octet.CompileWarning, match='the input "p" of shape 2x0x3 has no elements and is left out'):
+        network = octet.compile(data, input_shapes={"p": (2, 0, 3)})
+    assert [tensor.name for tensor in network.inputs] == ["x"]
+    np.testing.assert_array_equal(network.run({"x": x})["y"], np.maximum(x, 0))
+    with pytest.warns(octet.CompileWarning, match="left out"):
+        assert len(octet.compile(data, input_shapes={"past": (0,)}).inputs) == 1
+    with pytest.raises(octet.InputError, match="expected positive integers"):
+        octet.compile(data, input_shapes={"p": [(2, 0, 3), (2, 1, 3)]})
+    with pytest.raises(octet.CompileError, match="no elements"):
+        octet.compile(make_network("y = Relu(x)", {"x": ("float32", [0, 3])}, {"y": "float32"}))
+
+
+def test_outputs_without_elements_are_left_out():
+    constants = {"e": np.zeros((0, 4), np.float32)}
+    with pytest.warns(octet.CompileWarning, match='the output "z" of shape 0x4 has no elements and is left out'):
+        network = octet.compile(make_network("y = Relu(x)\nz = Identity(e)", {"x": ("float32", [3])}, {"z": "float32", "y": "float32"}, constants))
+    assert list(network.run({"x": numbers("float32", 3)})) == ["y"]
+    with pytest.raises(octet.CompileError, match="no output has elements"):
+        octet.compile(make_network("z = Identity(e)", {"x": ("float32", [3])}, {"z": "float32"}, constants))
+
+
+def test_an_output_given_twice_is_there_once():
+    import onnx
+    model = onnx.load_from_string(make_network("y = Relu(x)\nz = Neg(x)", {"x": ("float32", [3])}, {"y": "float32", "z": "float32"}))
+    model.graph.output.append(model.graph.output[0])
+    x = numbers("float32", 3)
+    got = octet.compile(model.SerializeToString()).run({"x": x})
+    assert list(got) == ["y", "z"]
+    np.testing.assert_array_equal(got["y"], np.maximum(x, 0))
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_branches_that_call_their_results_as_the_if_does(condition):
+    import onnx
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
+        g (bool c, float[2,3] x) => (float[2,3] y) {
+            z = Neg(x)
+            y = If(c) <then_branch = t () => (float[2,3] y) { y = Relu(z) }, else_branch = e () => (float[2,3] y) { y = Exp(z) }>
+        }""")
+    data, x = model.SerializeToString(), numbers("float32", 2, 3)
+    expected, = run_onnxruntime(data, {"c": np.array(condition), "x": x})
+    np.testing.assert_allclose(octet.compile(data).run({"c": np.array(condition), "x": x})["y"], expected, rtol=1e-6)
+    np.testing.assert_allclose(octet.compile(data, input_values={"c": condition}).run({"x": x})["y"], expected, rtol=1e-6)
