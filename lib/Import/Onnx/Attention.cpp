@@ -28,7 +28,8 @@ public:
   LogicalResult run();
 
 private:
-  enum { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+  /// Sinks, a number for each head, are onnxruntime's.
+  enum { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths, kSinks };
 
   LogicalResult checkInputs();
   /// Input `i` as [batch, heads, length, size].
@@ -48,6 +49,7 @@ private:
   /// Products of the query heads with the one head of keys or values that they share.
   MaybeValue multiply(MaybeValue left, int64_t columns, MaybeValue right, int64_t resultColumns);
   MaybeValue scoreAndMask(MaybeValue query, MaybeValue key);
+  MaybeValue softmax(MaybeValue scores);
   /// `x` as the node's graph `name` changes it, if there is one.
   MaybeValue modify(StringRef name, MaybeValue x);
   LogicalResult offer(int64_t mode, MaybeValue scores) {
@@ -314,6 +316,25 @@ MaybeValue AttentionImporter::modify(StringRef name, MaybeValue x) {
   return result;
 }
 
+/// Over the keys of a query, and the sink of its head, which takes weight from them.
+MaybeValue AttentionImporter::softmax(MaybeValue scores) {
+  if (failed(scores) || !node.has(kSinks))
+    return failed(scores) ? scores : node.create<nn::SoftmaxOp>(*scores, /*axis=*/3);
+  auto sinks = node.value(kSinks);
+  if (failed(sinks))
+    return failure();
+  auto column = repeatAlong(node, node.reshape(*sinks, {1, heads, 1, 1}), 0, batch);
+  column = repeatAlong(node, column, 2, queries);
+  if (failed(column))
+    return failure();
+  auto all = node.create<nn::ConcatOp>(ValueRange{*scores, *column}, /*axis=*/3);
+  auto weights = failed(all) ? all : node.create<nn::SoftmaxOp>(*all, /*axis=*/3);
+  return failed(weights)
+             ? weights
+             : node.create<nn::SliceOp>(*weights, Shape(4, 0), Shape{batch, heads, queries, keys},
+                                        Shape(4, 1));
+}
+
 LogicalResult AttentionImporter::run() {
   if (failed(checkInputs()) || failed(readLengths()))
     return failure();
@@ -321,8 +342,7 @@ LogicalResult AttentionImporter::run() {
   auto key = append(kPastKey, getHeads(kKey, groups), 1);
   auto value = append(kPastValue, getHeads(kValue, groups), 2);
   auto weights = modify("score_mod", scoreAndMask(query, key));
-  if (succeeded(weights))
-    weights = node.create<nn::SoftmaxOp>(*weights, /*axis=*/3);
+  weights = softmax(weights);
   // Softmax is NaN where a query sees no key; its result is zero.
   if (succeeded(weights) && (addsMask() || hasLateLengths || node.has(kMask)))
     weights = node.create<nn::ReluOp>(*weights);

@@ -62,6 +62,8 @@ public:
   llvm::LogicalResult define(const onnx::NodeProto &node, unsigned output, const Entry &entry);
   /// A result that was defined, if it was, and is undefined again.
   Entry take(const onnx::NodeProto &node, unsigned output);
+  /// A node that is in no file, for as long as the import takes.
+  onnx::NodeProto *keepNode() { return instances.emplace_back().add_node(); }
   /// An nn.constant of a host tensor, one per tensor; its dequantized value if the file holds
   /// integers.
   mlir::Value materialize(const HostTensorRef &tensor);

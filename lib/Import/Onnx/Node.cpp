@@ -181,22 +181,6 @@ LogicalResult Node::setResult(const Entry &entry, unsigned i) {
   return importer.define(proto, i, entry);
 }
 
-FailureOr<SmallVector<Entry>> Node::composeAll(LogicalResult (*import)(Node &),
-                                               ArrayRef<Entry> inputs) {
-  Node inner(importer, proto, version, inputs);
-  if (failed(import(inner)))
-    return failure();
-  SmallVector<Entry> results;
-  for (unsigned i = 0; i < numOutputs(); ++i)
-    results.push_back(importer.take(proto, i));
-  return results;
-}
-
-FailureOr<Entry> Node::compose(LogicalResult (*import)(Node &), ArrayRef<Entry> inputs) {
-  auto results = composeAll(import, inputs);
-  return failed(results) ? FailureOr<Entry>() : results->front();
-}
-
 LogicalResult Node::setResults(ArrayRef<Entry> values) {
   if (values.size() < numOutputs())
     return invalid("has " + Twine(numOutputs()) + " outputs, but its graph gives " +

@@ -111,6 +111,10 @@ public:
   /// The results of the node as `import` makes them of other inputs; empty where it has none.
   llvm::FailureOr<llvm::SmallVector<Entry>> composeAll(llvm::LogicalResult (*import)(Node &),
                                                        llvm::ArrayRef<Entry> inputs);
+  /// The first result of another operator, with attributes of its own, in the node's place.
+  llvm::FailureOr<Entry> composeAs(llvm::LogicalResult (*import)(Node &),
+                                   llvm::ArrayRef<std::pair<llvm::StringRef, double>> attributes,
+                                   llvm::ArrayRef<Entry> inputs);
   /// Makes an nn.constant of a computed tensor.
   llvm::FailureOr<mlir::Value> materialize(HostTensor tensor);
   /// An nn.constant of the constant matrix that input `i` is, transposed; nodes that share the

@@ -210,3 +210,41 @@ LogicalResult GraphImporter::importFunction(const onnx::NodeProto &proto,
       entries[name] = result;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Operators made of others
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Entry>> Node::composeAll(LogicalResult (*import)(Node &),
+                                               ArrayRef<Entry> inputs) {
+  Node inner(importer, proto, version, inputs);
+  if (failed(import(inner)))
+    return failure();
+  SmallVector<Entry> results;
+  for (unsigned i = 0; i < numOutputs(); ++i)
+    results.push_back(importer.take(proto, i));
+  return results;
+}
+
+FailureOr<Entry> Node::compose(LogicalResult (*import)(Node &), ArrayRef<Entry> inputs) {
+  auto results = composeAll(import, inputs);
+  return failed(results) ? FailureOr<Entry>() : results->front();
+}
+
+FailureOr<Entry> Node::composeAs(LogicalResult (*import)(Node &),
+                                 ArrayRef<std::pair<StringRef, double>> attributes,
+                                 ArrayRef<Entry> inputs) {
+  onnx::NodeProto &other = *importer.keepNode();
+  other.set_name(proto.name());
+  other.set_domain(proto.domain());
+  other.set_op_type(proto.op_type());
+  other.add_output(proto.output(0));
+  for (auto [name, number] : attributes) {
+    onnx::AttributeProto &attribute = *other.add_attribute();
+    attribute.set_name(name.str());
+    attribute.set_i((int64_t)number);
+    attribute.set_f((float)number);
+  }
+  Node inner(importer, other, version, inputs);
+  return failed(import(inner)) ? FailureOr<Entry>() : importer.take(other, 0);
+}

@@ -1,0 +1,244 @@
+//===- GroupQueryAttention.cpp - attention of onnxruntime's decoders ---------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// GroupQueryAttention of the domain com.microsoft: RotaryEmbedding, TensorScatter into the past and
+// Attention in one. What is behind the last key that counts is 0 or as it was in the past.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compose.h"
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+namespace {
+
+class GroupQueryAttention {
+public:
+  explicit GroupQueryAttention(Node &node) : node(node) {}
+  LogicalResult run();
+
+private:
+  enum { kQuery, kKey, kValue, kPastKey, kPastValue, kLast, kTotal, kCos, kSin, kPositions };
+  enum { kBias = kPositions + 1, kSinks };
+
+  LogicalResult checkInputs();
+  /// The number of keys that count by batch, perhaps `offset` fewer.
+  FailureOr<Entry> countKeys(int64_t offset);
+  FailureOr<Entry> getPositions();
+  /// Heads of input `i`, or of the one input that has all from `start` on, as [batch, heads,
+  /// length, size].
+  MaybeValue getHeads(unsigned i, int64_t start, int64_t count);
+  MaybeValue rotate(MaybeValue x);
+  /// Keys or values of the past, and those of now behind them.
+  MaybeValue append(unsigned past, MaybeValue now);
+  FailureOr<Entry> getSinks();
+  Entry makeConstant(StringRef role, ShapeRef shape, std::vector<int64_t> values);
+
+  Node &node;
+  int64_t batch = 0, queries = 0, heads = 0, groups = 0, size = 0;
+  int64_t past = 0, total = 0, present = 0; ///< rows of the past, that may count, and of the result
+  bool isPrompt = false;                    ///< the first tokens, without a past
+};
+
+} // namespace
+
+LogicalResult GroupQueryAttention::checkInputs() {
+  Shape query = node.shape(kQuery);
+  heads = node.getInt("num_heads", 0), groups = node.getInt("kv_num_heads", 0);
+  auto refuse = [&] {
+    std::string shapes;
+    for (unsigned i = 0; i < node.numInputs(); ++i)
+      if (node.has(i))
+        shapes += (shapes.empty() ? "" : ", ") + printShape(node.shape(i));
+    return node.invalid("has inputs of shape " + shapes + " for " + Twine(heads) + " and " +
+                        Twine(groups) + " heads");
+  };
+  bool isPacked = !node.has(kKey);
+  int64_t columns = isPacked ? heads + 2 * groups : heads;
+  if (query.size() != 3 || heads < 1 || groups < 1 || heads % groups || query[2] % columns ||
+      node.has(kValue) == isPacked || node.has(kPastKey) != node.has(kPastValue) ||
+      !node.has(kLast) || !node.has(kTotal))
+    return refuse();
+  batch = query[0], queries = query[1], size = query[2] / columns;
+  Shape row{batch, queries, groups * size};
+  if (!isPacked && (node.shape(kKey) != row || node.shape(kValue) != row))
+    return refuse();
+  if (node.has(kPastKey)) {
+    Shape before = node.shape(kPastKey);
+    past = before.size() == 4 ? before[2] : 0;
+    if (before != Shape{batch, groups, past, size} || node.shape(kPastValue) != before)
+      return refuse();
+  }
+  if (!node.constant(kTotal))
+    return node.unsupported("a total_sequence_length computed at run time");
+  auto given = node.integers(kTotal, "total_sequence_length");
+  if (failed(given))
+    return failure();
+  total = given->size() == 1 ? given->front() : 0;
+  present = std::max(past, total), isPrompt = total == queries;
+  if (total < queries || node.shape(kLast).empty() || *countElements(node.shape(kLast)) != batch ||
+      (past == 0 && present != queries))
+    return refuse();
+  bool isRotated = node.getInt("do_rotary", 0);
+  if (isRotated && (!node.has(kCos) || !node.has(kSin) || node.rank(kCos) != 2))
+    return refuse();
+  if (node.has(kSinks) && node.shape(kSinks) != Shape{heads})
+    return refuse();
+  return node.wants(3) ? node.unsupported("scores as a result") : success();
+}
+
+Entry GroupQueryAttention::makeConstant(StringRef role, ShapeRef shape,
+                                        std::vector<int64_t> values) {
+  HostTensor tensor{node.nameConstant(role), Shape(shape), std::move(values)};
+  return Entry{std::make_shared<HostTensor>(std::move(tensor)), {}};
+}
+
+FailureOr<Entry> GroupQueryAttention::countKeys(int64_t offset) {
+  if (node.constant(kLast)) {
+    auto last = node.integers(kLast, "seqlens_k");
+    if (failed(last))
+      return failure();
+    std::vector<int64_t> counts;
+    for (int64_t position : *last)
+      counts.push_back(position + 1 - offset);
+    return makeConstant("count_" + std::to_string(offset), {batch}, std::move(counts));
+  }
+  auto last = toIndices(node, node.any(kLast));
+  if (failed(last))
+    return failure();
+  auto count = node.compute<nn::AddOp>(MaybeValue(node.reshape(*last, {batch})),
+                                       integerConstant(node, "behind", {1}, {1 - offset}));
+  return failed(count) ? FailureOr<Entry>() : Entry{nullptr, *count};
+}
+
+FailureOr<Entry> GroupQueryAttention::getPositions() {
+  if (node.has(kPositions))
+    return node.entry(kPositions);
+  auto first =
+      isPrompt ? makeConstant("first", {batch}, std::vector<int64_t>(batch)) : countKeys(queries);
+  if (failed(first))
+    return failure();
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < batch * queries; ++i)
+    positions.push_back(i % queries +
+                        (first->tensor ? (*first->tensor->integers())[i / queries] : 0));
+  if (first->tensor)
+    return makeConstant("positions", {batch, queries}, std::move(positions));
+  auto steps = integerConstant(node, "steps", {batch, queries}, std::move(positions));
+  auto sum = node.compute<nn::AddOp>(MaybeValue(node.reshape(first->value, {batch, 1})), steps);
+  return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
+}
+
+MaybeValue GroupQueryAttention::getHeads(unsigned i, int64_t start, int64_t count) {
+  bool isPacked = !node.has(kKey);
+  auto rows = node.value(isPacked ? kQuery : i);
+  if (succeeded(rows) && isPacked)
+    rows = node.create<nn::SliceOp>(*rows, Shape{0, 0, start * size},
+                                    Shape{batch, queries, count * size}, Shape(3, 1));
+  if (failed(rows))
+    return failure();
+  Value split = node.reshape(*rows, {batch, queries, count, size});
+  return node.create<nn::TransposeOp>(split, Shape{0, 2, 1, 3});
+}
+
+MaybeValue GroupQueryAttention::rotate(MaybeValue x) {
+  if (failed(x) || !node.getInt("do_rotary", 0))
+    return x;
+  auto positions = getPositions();
+  if (failed(positions))
+    return failure();
+  auto rotated =
+      node.composeAs(importRotaryEmbedding,
+                     {{"interleaved", node.getInt("rotary_interleaved", 0)},
+                      {"rotary_embedding_dim", 2 * node.shape(kCos)[1]}},
+                     {Entry{nullptr, *x}, node.entry(kCos), node.entry(kSin), *positions});
+  return failed(rotated) ? MaybeValue() : node.toValue(*rotated);
+}
+
+MaybeValue GroupQueryAttention::append(unsigned input, MaybeValue now) {
+  if (failed(now) || past == 0)
+    return now;
+  auto before = node.value(input);
+  if (failed(before))
+    return failure();
+  if (isPrompt) { // in front of what the buffer has behind it
+    if (present == queries)
+      return now;
+    auto rest =
+        node.create<nn::SliceOp>(*before, Shape{0, 0, queries, 0},
+                                 Shape{batch, groups, present - queries, size}, Shape(4, 1));
+    return failed(rest) ? rest : node.create<nn::ConcatOp>(ValueRange{*now, *rest}, /*axis=*/2);
+  }
+  auto first = countKeys(queries);
+  if (failed(first))
+    return failure();
+  bool isBehind = first->tensor && past + queries == present &&
+                  llvm::all_of(*first->tensor->integers(), [&](int64_t i) { return i == past; });
+  if (isBehind)
+    return node.create<nn::ConcatOp>(ValueRange{*before, *now}, /*axis=*/2);
+  if (present > past)
+    before = node.create<nn::PadOp>(*before, Shape(4, 0), Shape{0, 0, present - past, 0},
+                                    llvm::APFloat(0.0f));
+  if (failed(before))
+    return failure();
+  auto all = node.composeAs(importTensorScatter, {},
+                            {Entry{nullptr, *before}, Entry{nullptr, *now}, *first});
+  return failed(all) ? MaybeValue() : node.toValue(*all);
+}
+
+/// Without sinks, `smooth_softmax` has 0 as that of each head.
+FailureOr<Entry> GroupQueryAttention::getSinks() {
+  if (node.has(kSinks))
+    return node.entry(kSinks);
+  if (node.getInt("smooth_softmax", 0) <= 0)
+    return Entry();
+  HostTensor zeros{node.nameConstant("sinks"), {heads}, std::vector<float>(heads, 0)};
+  return Entry{std::make_shared<HostTensor>(std::move(zeros)), {}};
+}
+
+LogicalResult GroupQueryAttention::run() {
+  if (failed(checkInputs()))
+    return failure();
+  auto query = rotate(getHeads(kQuery, 0, heads));
+  auto key = append(kPastKey, rotate(getHeads(kKey, heads, groups)));
+  auto value = append(kPastValue, getHeads(kValue, heads + groups, groups));
+  auto sinks = getSinks();
+  FailureOr<Entry> lengths = isPrompt ? Entry() : countKeys(0);
+  if (failed(query) || failed(key) || failed(value) || failed(sinks) || failed(lengths) ||
+      (node.wants(1) && failed(node.setResult(key, 1))) ||
+      (node.wants(2) && failed(node.setResult(value, 2))))
+    return failure();
+  SmallVector<std::pair<StringRef, double>> attributes{{"is_causal", 1}};
+  for (StringRef name : {"scale", "softcap"})
+    if (float number = node.getFloat(name, 0))
+      attributes.push_back({name, number});
+  if (int64_t window = node.getInt("local_window_size", -1); window > 0)
+    attributes.push_back({"left_window_size", window - 1});
+  Entry bias = node.has(kBias) ? node.entry(kBias) : Entry();
+  auto result = node.composeAs(importAttention, attributes,
+                               {Entry{nullptr, *query},
+                                Entry{nullptr, *key},
+                                Entry{nullptr, *value},
+                                bias,
+                                {},
+                                {},
+                                *lengths,
+                                *sinks});
+  auto heads4 = failed(result) ? MaybeValue() : node.toValue(*result);
+  if (failed(heads4))
+    return failure();
+  auto rows = node.create<nn::TransposeOp>(*heads4, Shape{0, 2, 1, 3});
+  return failed(rows) ? failure()
+                      : node.setResult(node.reshape(*rows, {batch, queries, heads * size}));
+}
+
+LogicalResult octet::onnx_import::importGroupQueryAttention(Node &node) {
+  return GroupQueryAttention(node).run();
+}
