@@ -74,11 +74,11 @@ def _check_array(kind: str, tensor: TensorInfo, array: Any) -> np.ndarray:
 
 
 def _order_arrays(kind: str, tensors: Sequence[TensorInfo], arrays: Arrays) -> List[Any]:
-    """Arrays given by name or by position, in the network's order."""
+    """Arrays given by name or by position, in the network's order. Arrays without elements may be those of inputs that were left out."""
     names = [tensor.name for tensor in tensors]
     if isinstance(arrays, Mapping):
         missing = [name for name in names if name not in arrays]
-        unknown = [str(name) for name in arrays if name not in names]
+        unknown = [str(name) for name in arrays if name not in names and np.size(arrays[name])]
         if missing or unknown:
             parts = [f"no {kind} '{name}'" for name in missing] + [f"unknown {kind} '{name}'" for name in unknown]
             raise InputError(f"{'; '.join(parts)}; the network's {kind}s are {', '.join(names)}")

@@ -215,7 +215,7 @@ def test_open_shapes_are_fixed_by_name():
         octet.compile(make_network("N"))
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 8, 8), (1, -1), (), (1.5, 3), 5, "1x3"])
+@pytest.mark.parametrize("shape", [(-1, 3, 8, 8), (1, -1), (), (1.5, 3), 5, "1x3"])
 def test_shapes_must_be_positive(shape):
     with pytest.raises(octet.InputError, match="input_shapes: 'x': expected positive integers"):
         octet.compile(make_network(), input_shapes={"x": shape})

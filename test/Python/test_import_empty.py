@@ -16,7 +16,8 @@ def test_a_past_without_elements_is_left_out():
     with pytest.warns(octet.CompileWarning, match='the input "p" of shape 2x0x3 has no elements and is left out'):
         network = octet.compile(data, input_shapes={"p": (2, 0, 3)})
     assert [tensor.name for tensor in network.inputs] == ["x"]
-    np.testing.assert_array_equal(network.run({"x": x})["y"], np.maximum(x, 0))
+    for feeds in ({"x": x}, {"x": x, "p": x[:, :0]}):
+        np.testing.assert_array_equal(network.run(feeds)["y"], np.maximum(x, 0))
     with pytest.warns(octet.CompileWarning, match="left out"):
         assert len(octet.compile(data, input_shapes={"past": (0,)}).inputs) == 1
     with pytest.raises(octet.InputError, match="expected positive integers"):
