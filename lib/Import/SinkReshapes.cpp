@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ApplyPatterns.h"
+#include "Movable.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
 
@@ -76,7 +76,7 @@ struct SinkReshape : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context), partsOnly(partsOnly), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<nn::Elementwise>())
+    if (!isMovable(op))
       return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
     nn::ReshapeOp first;
     for (Value operand : op->getOperands()) {
@@ -120,7 +120,7 @@ struct HoistActivation : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context), partsOnly(partsOnly), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<nn::Elementwise>())
+    if (!isMovable(op))
       return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
     OpOperand *moved = nullptr;
     for (OpOperand &operand : op->getOpOperands())
@@ -196,7 +196,7 @@ struct SinkVolume : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     bool isNorm = isa<nn::BatchNormOp>(op);
-    if (!isNorm && !op->hasTrait<nn::Elementwise>())
+    if (!isNorm && !isMovable(op))
       return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
     ArrayRef<int64_t> shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
     std::optional<Volume> first;

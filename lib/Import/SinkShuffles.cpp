@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ApplyPatterns.h"
+#include "Movable.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Import/Passes.h"
 
@@ -66,8 +67,7 @@ static bool isChannelwise(Operation *op) {
   auto isConstant = [](Value value) { return succeeded(nn::getConstantValues<float>(value)); };
   if (isa<nn::BatchNormOp>(op))
     return llvm::all_of(llvm::drop_begin(op->getOperands()), isConstant);
-  if (!op->hasTrait<nn::Elementwise>() || op->getNumResults() != 1 ||
-      typeOf(op->getOperand(0)).getShape() != typeOf(op->getResult(0)).getShape())
+  if (!isMovable(op) || typeOf(op->getOperand(0)).getShape() != typeOf(op->getResult(0)).getShape())
     return false;
   RankedTensorType type = typeOf(op->getResult(0));
   return llvm::all_of(llvm::drop_begin(op->getOperands()), [&](Value value) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ApplyPatterns.h"
+#include "Movable.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Import/Passes.h"
@@ -113,11 +114,8 @@ struct SinkTranspose : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<nn::Elementwise>() || op->getNumResults() != 1)
+    if (!isMovable(op))
       return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
-    Type element = typeOf(op->getResult(0)).getElementType();
-    if (isa<FloatType>(element) && !element.isF32())
-      return rewriter.notifyMatchFailure(op, "requires a result that nn.transpose may move");
     nn::TransposeOp first;
     for (Value operand : op->getOperands())
       if (auto transpose = operand.getDefiningOp<nn::TransposeOp>(); transpose && !first)

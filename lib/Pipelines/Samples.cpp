@@ -108,7 +108,7 @@ Error Samples::addFile(StringRef path) {
     file.arrayOfInput.push_back(*array);
   }
   for (auto [i, array] : enumerate(arrays))
-    if (!is_contained(file.arrayOfInput, i))
+    if (!is_contained(file.arrayOfInput, i) && !is_contained(array.shape, 0))
       return makeError(path, "the network has no input '" + escapeText(array.name) + "'",
                        "omit that array");
   total += file.numSamples;

@@ -44,7 +44,7 @@ def _check_array(array: Any, place: str) -> np.ndarray:
         raise InputError(f"calibration data: {place}: expected a NumPy array, but got {type(array).__name__}")
     if array.dtype.kind not in "fiub":
         raise InputError(f"calibration data: {place}: expected numbers, but got an array of {array.dtype}")
-    if array.size == 0:
+    if array.shape[:1] == (0,):
         raise InputError(f"calibration data: {place}: the array is empty (shape {list(array.shape)})")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

@@ -116,4 +116,21 @@ func.func @pads_are_cut(%x: !x, %w: tensor<8x3x1x1xf32>) -> (tensor<1x2x7x7xf32>
   return %6, %11 : tensor<1x2x7x7xf32>, !y
 }
 
+// A half precision output stays behind the shuffle, which does not move it.
+func.func @half(%x: !x, %w: tensor<8x3x1x1xf32>) -> tensor<1x2x8x8xf16> {
+  // CHECK-LABEL: func @half
+  // CHECK: nn.conv
+  // CHECK-NEXT: nn.reshape
+  // CHECK-NEXT: nn.transpose
+  // CHECK-NEXT: nn.reshape
+  // CHECK-NEXT: nn.cast
+  // CHECK-NEXT: return
+  %0 = nn.conv %x, %w {octet.origin = #up} : (!x, tensor<8x3x1x1xf32>) -> !phases
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"up">} : (!phases) -> !split
+  %2 = nn.transpose %1 permutation [0, 1, 4, 2, 5, 3] {octet.origin = #octet.origin<"up">} : (!split) -> !moved
+  %3 = nn.reshape %2 {octet.origin = #octet.origin<"up">} : (!moved) -> !y
+  %4 = nn.cast %3 : (!y) -> tensor<1x2x8x8xf16>
+  return %4 : tensor<1x2x8x8xf16>
+}
+
 // CHECK: constant.repeated: "0x100000000000803F0000803F0000803F0000803F00000040000000400000004000000040"

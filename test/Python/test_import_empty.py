@@ -18,6 +18,9 @@ def test_a_past_without_elements_is_left_out():
     assert [tensor.name for tensor in network.inputs] == ["x"]
     for feeds in ({"x": x}, {"x": x, "p": x[:, :0]}):
         np.testing.assert_array_equal(network.run(feeds)["y"], np.maximum(x, 0))
+    samples = {"p": np.zeros((4, 2, 0, 3), np.float32), "x": np.stack([x] * 4)}
+    with pytest.warns(octet.CompileWarning, match="left out"):
+        assert len(octet.compile(data, input_shapes={"p": (2, 0, 3)}, calibration_data=samples).inputs) == 1
     with pytest.warns(octet.CompileWarning, match="left out"):
         assert len(octet.compile(data, input_shapes={"past": (0,)}).inputs) == 1
     with pytest.raises(octet.InputError, match="expected positive integers"):

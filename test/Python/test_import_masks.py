@@ -17,6 +17,9 @@ CASES = {
         "v = Add(u, six)\nc = Slice(w, u, v)\nd = Slice(w, u, v, last)\nk = Sub(v, one)\nf = Slice(w, u, k, last)",
         dict(x=numbers("float32", 9, 5), j=np.array(2, np.int32)), dict.fromkeys("abcdf", "float32"),
         dict(w=numbers("float32", 9, 9), zero=[0], one=[1], z=np.int32([0]), o=np.int32([1]), n=np.int32(3), six=[2, 6], last=[1, 0])),
+    "positions_that_broadcast": ("u = Add(j, rows)\nv = Add(u, columns)\ns = Reshape(v, neg)\ne = Add(s, sizes)\na = Slice(w, s, e)",
+                                 dict(x=numbers("float32", 2), j=np.array([1])), {"a": "float32"},
+                                 dict(w=numbers("float32", 4, 5, 4, 5), rows=[[0], [1]], columns=[[0, 1]], neg=[-1], sizes=[2, 2, 1, 2])),
     "elements_of_a_mask": ("m = Greater(x, o)\ni = NonZero(m)\nt = Transpose<perm=[1,0]>(i)\np = GatherND(x, t)\nq = Mul(p, k)\nr = GatherND(z, t)\ns = Add(q, r)\n"
                            "f = Reshape(s, neg)\nh = Shape(t)\nn = Gather<axis=0>(h, l)\nu = Unsqueeze(n, ax)\nw = Slice(f, ax, u, ax)\na = ScatterND(z, t, w)\n"
                            "e = Expand(k, u)\nb = ScatterND(c, t, e)\ng = GatherND(v, t)\nj = Neg(g)\nd = ScatterND(v, t, j)",

@@ -66,6 +66,22 @@ private:
 
 } // namespace
 
+MaybeValue octet::onnx_import::splitHeads(Node &node, MaybeValue rows, int64_t heads) {
+  if (failed(rows))
+    return rows;
+  ShapeRef shape = shapeOf(*rows);
+  Value split = node.reshape(*rows, {shape[0], shape[1], heads, shape[2] / heads});
+  return node.create<nn::TransposeOp>(split, Shape{0, 2, 1, 3});
+}
+
+MaybeValue octet::onnx_import::joinHeads(Node &node, MaybeValue heads) {
+  auto rows = failed(heads) ? heads : node.create<nn::TransposeOp>(*heads, Shape{0, 2, 1, 3});
+  if (failed(rows))
+    return rows;
+  ShapeRef shape = shapeOf(*rows);
+  return node.reshape(*rows, {shape[0], shape[1], shape[2] * shape[3]});
+}
+
 LogicalResult AttentionImporter::checkInputs() {
   Shape query = node.shape(kQuery), key = node.shape(kKey), value = node.shape(kValue);
   bool isFlat = query.size() == 3;
@@ -104,11 +120,7 @@ LogicalResult AttentionImporter::checkInputs() {
 
 MaybeValue AttentionImporter::getHeads(unsigned i, int64_t count) {
   auto value = node.value(i);
-  if (failed(value) || node.rank(i) == 4)
-    return value;
-  Shape shape = node.shape(i);
-  Value split = node.reshape(*value, {shape[0], shape[1], count, shape[2] / count});
-  return node.create<nn::TransposeOp>(split, ArrayRef<int64_t>{0, 2, 1, 3});
+  return node.rank(i) == 4 ? value : splitHeads(node, value, count);
 }
 
 MaybeValue AttentionImporter::append(unsigned input, MaybeValue value, unsigned output) {
@@ -350,11 +362,7 @@ LogicalResult AttentionImporter::run() {
   if (failed(offer(3, weights)))
     return failure();
   auto result = multiply(weights, keys, value, valueSize);
-  if (failed(result) || node.rank(kQuery) == 4)
-    return node.setResult(result);
-  auto rows = node.create<nn::TransposeOp>(*result, ArrayRef<int64_t>{0, 2, 1, 3});
-  return failed(rows) ? failure()
-                      : node.setResult(node.reshape(*rows, {batch, queries, heads * valueSize}));
+  return node.setResult(node.rank(kQuery) == 4 ? result : joinHeads(node, result));
 }
 
 LogicalResult octet::onnx_import::importAttention(Node &node) {

@@ -53,6 +53,10 @@ MaybeValue integerConstant(Node &node, llvm::StringRef role, ShapeRef shape,
 /// `indices` into `size` elements, counted from the beginning: those below 0 are not.
 MaybeValue countFromBeginning(Node &node, MaybeValue indices, int64_t size);
 
+/// [batch, length, heads * size] as [batch, heads, length, size], and back.
+MaybeValue splitHeads(Node &node, MaybeValue rows, int64_t heads);
+MaybeValue joinHeads(Node &node, MaybeValue heads);
+
 /// `x` behind itself along `axis`, `count` times in all.
 MaybeValue repeatAlong(Node &node, MaybeValue x, int64_t axis, int64_t count);
 

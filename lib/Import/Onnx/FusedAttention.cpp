@@ -36,8 +36,7 @@ private:
   MaybeValue project(int64_t start, int64_t count);
   /// Input `i` of [batch, length, heads * size], plus `count` elements of the bias.
   MaybeValue addBias(unsigned i, int64_t start, int64_t count);
-  /// [batch, length, heads * size] as [batch, heads, length, size].
-  MaybeValue splitHeads(MaybeValue rows);
+  MaybeValue split(MaybeValue rows) { return splitHeads(node, rows, heads); }
   /// One of two parts of the past.
   MaybeValue takePast(int64_t part);
   MaybeValue append(MaybeValue before, MaybeValue now);
@@ -61,11 +60,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 LogicalResult FusedAttention::refuseShapes(const Twine &reason) {
-  std::string shapes;
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    if (node.has(i))
-      shapes += (shapes.empty() ? "" : ", ") + printShape(node.shape(i));
-  return node.invalid("has inputs of shape " + shapes + " for " + Twine(heads) + " heads" + reason);
+  return node.invalid("has inputs of shape " + node.printInputShapes() + " for " + Twine(heads) +
+                      " heads" + reason);
 }
 
 FailureOr<Entry> FusedAttention::takeColumns(unsigned input, int64_t start, int64_t count) {
@@ -99,14 +95,6 @@ MaybeValue FusedAttention::addBias(unsigned i, int64_t start, int64_t count) {
     return node.value(i);
   auto bias = takeColumns(kBias, start, count);
   return failed(bias) ? MaybeValue() : node.compute<nn::AddOp>(node.value(i), node.toValue(*bias));
-}
-
-MaybeValue FusedAttention::splitHeads(MaybeValue rows) {
-  if (failed(rows))
-    return rows;
-  ShapeRef shape = shapeOf(*rows);
-  Value split = node.reshape(*rows, {shape[0], shape[1], heads, shape[2] / heads});
-  return node.create<nn::TransposeOp>(split, Shape{0, 2, 1, 3});
 }
 
 MaybeValue FusedAttention::takePast(int64_t part) {
@@ -223,12 +211,7 @@ LogicalResult FusedAttention::finish(MaybeValue query, MaybeValue key, MaybeValu
   if (failed(scores))
     return failure();
   auto result = node.compute<nn::MatmulOp>(node.create<nn::SoftmaxOp>(*scores, 3), value);
-  if (failed(result))
-    return failure();
-  auto rows = node.create<nn::TransposeOp>(*result, Shape{0, 2, 1, 3});
-  if (failed(rows))
-    return failure();
-  return node.setResult(node.reshape(*rows, {batch, queries, heads * shapeOf(*value)[3]}));
+  return node.setResult(joinHeads(node, result));
 }
 
 LogicalResult FusedAttention::runProjected() {
@@ -245,8 +228,8 @@ LogicalResult FusedAttention::runProjected() {
       !llvm::all_of(sizes, fits) || sizes[0] != sizes[1] ||
       (node.has(2) && node.shape(2) != Shape{weights[1]}))
     return refuseShapes();
-  auto query = splitHeads(project(0, sizes[0])), key = splitHeads(project(sizes[0], sizes[1])),
-       value = splitHeads(project(sizes[0] + sizes[1], sizes[2]));
+  auto query = split(project(0, sizes[0])), key = split(project(sizes[0], sizes[1])),
+       value = split(project(sizes[0] + sizes[1], sizes[2]));
   if (node.has(kPast)) {
     Shape before = node.shape(kPast);
     past = before.size() == 5 ? before[3] : 0;
@@ -287,8 +270,8 @@ LogicalResult FusedAttention::runMultiHead() {
   int64_t hidden = query[2], valueHidden = value.back() * (isSplit ? heads : 1);
   if (node.has(3) && node.shape(3) != Shape{2 * hidden + valueHidden})
     return refuseShapes();
-  auto keyHeads = isSplit ? node.value(1) : splitHeads(addBias(1, hidden, hidden)),
-       valueHeads = isSplit ? node.value(2) : splitHeads(addBias(2, 2 * hidden, valueHidden));
+  auto keyHeads = isSplit ? node.value(1) : split(addBias(1, hidden, hidden)),
+       valueHeads = isSplit ? node.value(2) : split(addBias(2, 2 * hidden, valueHidden));
   if (node.has(kPastKey) != node.has(kPastValue))
     return refuseShapes();
   if (node.has(kPastKey)) {
@@ -303,7 +286,7 @@ LogicalResult FusedAttention::runMultiHead() {
   if ((node.wants(1) && failed(node.setResult(keyHeads, 1))) ||
       (node.wants(2) && failed(node.setResult(valueHeads, 2))))
     return failure();
-  return finish(splitHeads(addBias(0, 0, hidden)), keyHeads, valueHeads, kMask);
+  return finish(split(addBias(0, 0, hidden)), keyHeads, valueHeads, kMask);
 }
 
 LogicalResult octet::onnx_import::importFusedAttention(Node &node) {

@@ -186,7 +186,8 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
   int32_t type = input.type().has_tensor_type() ? input.type().tensor_type().elem_type() : 0;
   FailureOr<Shape> shape = type ? getInputShape(input) : FailureOr<Shape>();
   Location loc = NameLoc::get(builder.getStringAttr(input.name()));
-  if (quant::QuantizedType quantized = succeeded(shape)
+  bool isEmpty = succeeded(shape) && llvm::is_contained(*shape, 0);
+  if (quant::QuantizedType quantized = succeeded(shape) && !isEmpty
                                            ? findQuantizedType(input.name(), type, *shape)
                                            : quant::QuantizedType()) {
     auto tensor = RankedTensorType::get(*shape, quantized);
@@ -208,7 +209,7 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
   }
   if (options.inputValues.count(input.name()))
     return addConstantInput(input, *shape);
-  if (llvm::is_contained(*shape, 0)) {
+  if (isEmpty) {
     emitWarning(fileLoc) << "the input " << quote(input.name()) << " of shape "
                          << printShape(*shape) << " has no elements and is left out";
     HostTensor empty{input.name(), *shape, std::vector<float>(), type};

@@ -53,12 +53,8 @@ LogicalResult GroupQueryAttention::checkInputs() {
   Shape query = node.shape(kQuery);
   heads = node.getInt("num_heads", 0), groups = node.getInt("kv_num_heads", 0);
   auto refuse = [&] {
-    std::string shapes;
-    for (unsigned i = 0; i < node.numInputs(); ++i)
-      if (node.has(i))
-        shapes += (shapes.empty() ? "" : ", ") + printShape(node.shape(i));
-    return node.invalid("has inputs of shape " + shapes + " for " + Twine(heads) + " and " +
-                        Twine(groups) + " heads");
+    return node.invalid("has inputs of shape " + node.printInputShapes() + " for " + Twine(heads) +
+                        " and " + Twine(groups) + " heads");
   };
   bool isPacked = !node.has(kKey);
   int64_t columns = isPacked ? heads + 2 * groups : heads;
@@ -142,10 +138,7 @@ MaybeValue GroupQueryAttention::getHeads(unsigned i, int64_t start, int64_t coun
   if (succeeded(rows) && isPacked)
     rows = node.create<nn::SliceOp>(*rows, Shape{0, 0, start * size},
                                     Shape{batch, queries, count * size}, Shape(3, 1));
-  if (failed(rows))
-    return failure();
-  Value split = node.reshape(*rows, {batch, queries, count, size});
-  return node.create<nn::TransposeOp>(split, Shape{0, 2, 1, 3});
+  return splitHeads(node, rows, count);
 }
 
 MaybeValue GroupQueryAttention::rotate(MaybeValue x) {
@@ -231,12 +224,7 @@ LogicalResult GroupQueryAttention::run() {
                                 {},
                                 *lengths,
                                 *sinks});
-  auto heads4 = failed(result) ? MaybeValue() : node.toValue(*result);
-  if (failed(heads4))
-    return failure();
-  auto rows = node.create<nn::TransposeOp>(*heads4, Shape{0, 2, 1, 3});
-  return failed(rows) ? failure()
-                      : node.setResult(node.reshape(*rows, {batch, queries, heads * size}));
+  return node.setResult(joinHeads(node, failed(result) ? MaybeValue() : node.toValue(*result)));
 }
 
 LogicalResult octet::onnx_import::importGroupQueryAttention(Node &node) {

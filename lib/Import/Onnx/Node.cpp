@@ -31,6 +31,14 @@ OpBuilder &Node::builder() { return importer.builder; }
 
 Shape Node::shape(unsigned i) const { return shapeOf(inputs[i]); }
 
+std::string Node::printInputShapes() const {
+  std::string shapes;
+  for (unsigned i = 0; i < numInputs(); ++i)
+    if (has(i))
+      shapes += (shapes.empty() ? "" : ", ") + printShape(shape(i));
+  return shapes;
+}
+
 FailureOr<Value> Node::value(unsigned i) {
   if (has(i) && inputs[i].tensor && inputs[i].tensor->isInteger())
     return unsupported("a constant of integers as operand of a computation at run time");

@@ -59,6 +59,8 @@ public:
   bool has(unsigned i) const { return i < inputs.size() && inputs[i]; }
   const Entry &entry(unsigned i) const { return inputs[i]; }
   Shape shape(unsigned i) const;
+  /// The shapes of all inputs that are given, for a message.
+  std::string printInputShapes() const;
   int64_t rank(unsigned i) const { return shape(i).size(); }
   /// Input `i` as a program value, of floats or of any type; a constant becomes an nn.constant.
   llvm::FailureOr<mlir::Value> value(unsigned i);

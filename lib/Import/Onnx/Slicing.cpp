@@ -86,8 +86,8 @@ static FailureOr<std::vector<int64_t>> getIntegers(Value value) {
 /// sums with constants.
 static Positions getPositions(Value value) {
   Positions positions;
-  if (auto numbers = getIntegers(value); succeeded(numbers)) {
-    for (int64_t number : *numbers)
+  if (auto constants = getIntegers(value); succeeded(constants)) {
+    for (int64_t number : *constants)
       positions.push_back({Value(), 0, number});
     return positions;
   }
@@ -105,14 +105,21 @@ static Positions getPositions(Value value) {
     positions.push_back({value, i, 0});
   if (!isa_and_nonnull<nn::AddOp, nn::SubOp>(op))
     return positions;
-  Positions lhs = getPositions(op->getOperand(0)), rhs = getPositions(op->getOperand(1));
   bool isSum = isa<nn::AddOp>(op);
+  auto numbers = getIntegers(op->getOperand(1));
+  bool isFirst = failed(numbers) && isSum;
+  if (isFirst)
+    numbers = getIntegers(op->getOperand(0));
+  if (failed(numbers))
+    return positions;
+  Positions bases = getPositions(op->getOperand(isFirst ? 1 : 0));
+  auto fits = [&](size_t size) { return size == 1 || size == positions.size(); };
+  if (!fits(numbers->size()) || !fits(bases.size()))
+    return positions;
   for (auto [i, position] : llvm::enumerate(positions)) {
-    Position left = lhs[lhs.size() == 1 ? 0 : i], right = rhs[rhs.size() == 1 ? 0 : i];
-    if (isSum && !left.base)
-      std::swap(left, right);
-    if (!right.base)
-      position = {left.base, left.element, left.offset + (isSum ? 1 : -1) * right.offset};
+    int64_t number = (*numbers)[numbers->size() == 1 ? 0 : i];
+    position = bases[bases.size() == 1 ? 0 : i];
+    position.offset += isSum ? number : -number;
   }
   return positions;
 }
@@ -139,12 +146,14 @@ static LogicalResult importMovingWindow(Node &node) {
   auto data = node.any(0), start = toIndices(node, node.any(1)), end = toIndices(node, node.any(2));
   if (failed(axes) || failed(steps) || failed(data) || failed(start) || failed(end))
     return failure();
-  Positions first = getPositions(*start), last = getPositions(*end);
-  Shape along = axes->value_or(allAxes(first.size()));
-  if (shapeOf(*start).size() != 1 || last.size() != first.size() || along.size() != first.size())
+  int64_t count = *countElements(shapeOf(*start));
+  Shape along = axes->value_or(allAxes(count));
+  if (shapeOf(*start).size() != 1 || shapeOf(*end) != shapeOf(*start) ||
+      count != int64_t(along.size()) || count > node.rank(0))
     return node.invalid("needs as many axes and ends as starts");
   if (failed(node.normalizeAxes(along, node.rank(0))))
     return failure();
+  Positions first = getPositions(*start), last = getPositions(*end);
   MaybeValue result = *data;
   for (auto [i, axis] : llvm::enumerate(along)) {
     int64_t whole = shapeOf(*result)[axis], size = last[i].offset - first[i].offset;
