@@ -60,6 +60,21 @@ def attention(attributes, more, **arguments):
     return f"y = com.microsoft.Attention<num_heads=2{attributes}>(x, w, b{more})", arguments
 
 
+def quantized_attention(attributes, more="", zero_point=128, columns=1, **arguments):
+    """Weights and, in each run, the input are bytes."""
+    constants = {**HEADS["constants"], "w": small(8, 24), "ws": np.linspace(0.001, 0.004, columns, dtype=np.float32), "wz": np.full(columns, zero_point, np.uint8)}
+    arguments = {**HEADS, **arguments, "constants": {**constants, **arguments.get("constants", {})}}
+    return f"q, s, z = DynamicQuantizeLinear(x)\ny{', p' if 'outputs' in arguments else ''} = com.microsoft.QAttention<num_heads=2{attributes}>(q, w, b, s, ws{more})", arguments
+
+
+def quantized_embedding(**constants):
+    names, tables = "wptgb", {name: small(*shape) for name, shape in IDS["constants"].items()}
+    scales = {name + "s": np.float32(0.01 + 0.001 * i) for i, name in enumerate(names)}
+    zero_points = {name + "z": np.uint8(120 + i) for i, name in enumerate(names)}
+    return ("y, m = com.microsoft.QEmbedLayerNormalization<epsilon=0.01>(ids, segments, w, p, t, g, b, mask, ws, ps, ts, gs, bs, wz, pz, tz, gz, bz)",
+            dict(IDS, constants={**tables, **scales, **zero_points, **constants}, outputs=("y", "m")))
+
+
 # name: (nodes, arguments of make)
 CASES = {
     "conv_relu": conv("Relu"),
@@ -84,6 +99,10 @@ CASES = {
     "four_bits_order": few_bits(4, ", , g", g=i32(*[k % 3 for k in range(40)])),
     "eight_bits": few_bits(8, ", z", z=small(6, 3)),
     "two_bits": few_bits(2, ", z", z=small(6, 1)),
+    "causal_conv": ("y, t = com.microsoft.CausalConvWithState<ndim=1>(x, w, b, s)",
+                    dict(inputs={"x": [2, 3, 5], "s": [2, 3, 2]}, constants={"w": (3, 1, 3), "b": (3,)}, outputs=("y", "t"))),
+    "causal_conv_dilated": ('y, t = com.microsoft.CausalConvWithState<activation="silu", dilation=2>(x, w)',
+                            dict(inputs={"x": [2, 3, 7]}, constants={"w": (3, 1, 3)}, outputs=("y", "t"))),
     "gelu": ("y = com.microsoft.Gelu(x)", {}),
     "bias_gelu": ("y = com.microsoft.BiasGelu(x, b)", dict(constants={"b": (8,)})),
     "fast_gelu": ("y = com.microsoft.FastGelu(x, b)\nz = com.microsoft.FastGelu(x)", dict(constants={"b": (8,)}, outputs=("y", "z"))),
@@ -111,6 +130,11 @@ CASES = {
         HEADS, inputs={**WORDS, "h": [2, 2, 2, 3, 4]}, outputs=("y", "p"))),
     "attention_of_other_values": ("y = com.microsoft.Attention<num_heads=2, qkv_hidden_sizes=[8, 8, 12]>(x, w, b)",
                                   dict(inputs=WORDS, constants={"w": (8, 28), "b": (28,)})),
+    "quantized_attention": quantized_attention("", ", , z, wz"),
+    "quantized_attention_per_column": quantized_attention(", scale=0.3", ", , z, wz", columns=24),
+    "quantized_attention_mask": quantized_attention(", unidirectional=1", ", m, z, wz", inputs={**WORDS, "m": [2, 5]}, types={"m": I32}),
+    "quantized_attention_past": quantized_attention(", unidirectional=1", ", , z, wz, h", inputs={**WORDS, "h": [2, 2, 2, 3, 4]}, outputs=("y", "p")),
+    "quantized_embedding": quantized_embedding(),
     "multi_head": ("y = com.microsoft.MultiHeadAttention<num_heads=4>(q, k, v, b)", dict(inputs=PARTS, constants={"b": (28,)})),
     "multi_head_split": ("y = com.microsoft.MultiHeadAttention<num_heads=4>(q, k, v)", dict(inputs=SPLIT)),
     "multi_head_mask": ("y = com.microsoft.MultiHeadAttention<num_heads=4, scale=0.4>(q, k, v, , m, a)",
@@ -193,6 +217,9 @@ REFUSED = {
     "attention_addend": (*attention("", ", , , a", inputs={**WORDS, "a": [3, 2, 5, 5]}), "3x2x5x5 for 2 heads"),
     "attention_results": ("y, p = com.microsoft.Attention<num_heads=2, qkv_hidden_sizes=[8, 8, 12]>(x, w)",
                           dict(inputs=WORDS, constants={"w": (8, 28)}, outputs=("y", "p")), "keys and values of different sizes as one result"),
+    "quantized_attention_bias": (*quantized_attention("", ", , z, wz", constants={"b": (8,)}), "8x24, 8, scalar, 1, scalar, 1 for 2 heads"),
+    "quantized_attention_past": (*quantized_attention("", ", , z, wz, h", inputs={**WORDS, "h": [2, 2, 4, 3, 2]}), "2x2x4x3x2 for 2 heads"),
+    "quantized_embedding_scale": (*quantized_embedding(ps=np.float32(0)), "has the scale 0"),
     "multi_head_packed": ("y = com.microsoft.MultiHeadAttention<num_heads=2>(x)", dict(inputs={"x": [2, 5, 2, 3, 4]}), "packed into one input"),
     "multi_head_buffer": ("y = com.microsoft.MultiHeadAttention<num_heads=4>(q, k, v, , , , , , n)", dict(inputs=PARTS, constants={"n": i32(1)}), "a past in a buffer"),
     "multi_head_heads": ("y = com.microsoft.MultiHeadAttention<num_heads=3>(q, k, v)", dict(inputs=PARTS), "for 3 heads"),
@@ -209,11 +236,19 @@ def test_refusal(tmp_path, name):
     nodes, arguments, reason = REFUSED[name]
     expect_error(tmp_path, make(nodes, **arguments), reason)
 
+
 def optimize_in_session(path, result):
     options = onnxruntime.SessionOptions()
     options.optimized_model_filepath, options.log_severity_level = str(result), 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def quantize_optimized(path, result):
+    from onnxruntime.quantization import quantize_dynamic
+
+    optimize_transformer(path, result)
+    quantize_dynamic(result, result, extra_options={"DefaultTensorType": TensorProto.FLOAT})
 
 
 def optimize_transformer(path, result):
@@ -224,7 +259,8 @@ def optimize_transformer(path, result):
 
 
 @pytest.mark.parametrize("optimize, written", [(optimize_in_session, {"FusedMatMul", "Gelu", "SkipLayerNormalization"}),
-                                               (optimize_transformer, {"Attention", "BiasGelu", "SkipLayerNormalization"})])
+                                               (optimize_transformer, {"Attention", "BiasGelu", "SkipLayerNormalization"}),
+                                               (quantize_optimized, {"QAttention", "BiasGelu", "SkipLayerNormalization"})])
 def test_optimized_encoder(compiler, tmp_path, optimize, written):
     import octet
 
@@ -234,5 +270,5 @@ def test_optimized_encoder(compiler, tmp_path, optimize, written):
     assert written <= {node.op_type for node in onnx.load(optimized).graph.node if node.domain == "com.microsoft"}
     random = np.random.default_rng(0)
     feeds = {"ids": random.integers(0, 50, (2, 6)), "segments": random.integers(0, 2, (2, 6)), "mask": np.array([[1] * 6, [1] * 4 + [0] * 2])}
-    expected = open_onnxruntime(onnx.load(path)).run(None, feeds)[0]
+    expected = open_onnxruntime(onnx.load(optimized)).run(None, feeds)[0]
     assert np.abs(octet.compile(optimized).run(feeds)["y"] - expected).max() <= 1e-5 * np.abs(expected).max()

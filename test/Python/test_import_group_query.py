@@ -98,7 +98,7 @@ def test_a_buffer_longer_than_what_counts(is_known):
 
 
 @pytest.mark.parametrize("change, message", [
-    (dict(attributes=", sliding_window_cache=1"), "attribute sliding_window_cache=1"), (dict(attributes=", causal=0"), "attribute causal=0"),
+    (dict(attributes=", causal=0"), "attribute causal=0"),
     (dict(arguments=", , , , , h", h=randomly(3)), "has inputs of shape .* for 4 and 2 heads"), (dict(attributes=ROTARY), "has inputs of shape"),
     (dict(feeds={"t": i32(8)}), "a total_sequence_length computed at run time"), (dict(last=i32(1, 2, 3)), "has inputs of shape"),
     (dict(feeds={"pk": randomly(BATCH, GROUPS, PAST, 4)}), "has inputs of shape")])

@@ -91,8 +91,9 @@ LogicalResult octet::onnx_import::importConv(Node &node) {
 }
 
 namespace {
-/// CausalConvWithState: depthwise over [N, C, L]; a result sees the `before` elements in front of
-/// its own, those of the state or zeros among them.
+/// CausalConvWithState: depthwise over [N, C, L]; a result sees its own element and others among
+/// the `before` elements in front of it, those of the state or zeros among them. com.microsoft's
+/// may leave out elements in between.
 struct CausalConvolution {
   enum { kInput, kFilter, kBias, kState };
 
@@ -103,7 +104,7 @@ struct CausalConvolution {
   LogicalResult setState(Value input);
 
   Node &node;
-  int64_t batch = 0, channels = 0, before = 0;
+  int64_t batch = 0, channels = 0, dilation = 1, before = 0;
 };
 } // namespace
 
@@ -111,8 +112,9 @@ LogicalResult CausalConvolution::check() {
   if (failed(checkFilter(node)))
     return failure();
   Shape shape = node.shape(kInput), filter = node.shape(kFilter);
-  batch = shape[0], channels = shape[1], before = filter.back() - 1;
-  if (shape.size() == 3 && filter == Shape{channels, 1, before + 1} &&
+  dilation = node.getInt("dilation", 1);
+  batch = shape[0], channels = shape[1], before = (filter.back() - 1) * dilation;
+  if (dilation > 0 && shape.size() == 3 && filter == Shape{channels, 1, filter.back()} &&
       (!node.has(kState) || node.shape(kState) == Shape{batch, channels, before}))
     return success();
   return node.invalid("has an input of shape " + printShape(shape) + ", a filter of shape " +
@@ -127,9 +129,9 @@ MaybeValue CausalConvolution::convolve(Value input) {
   auto bias = node.has(kBias) ? getVector(node, kBias, channels, "bias") : MaybeValue(Value());
   if (failed(weights) || failed(bias))
     return failure();
-  Shape ones{1, 1}, pads{0, node.has(kState) ? 0 : before, 0, 0};
+  Shape ones{1, 1}, pads{0, node.has(kState) ? 0 : before, 0, 0}, dilations{1, dilation};
   auto result = node.create<nn::ConvOp>(node.reshape(input, toTwoDimensional(shapeOf(input))),
-                                        *weights, *bias, ones, pads, ones, channels);
+                                        *weights, *bias, ones, pads, dilations, channels);
   if (succeeded(result) && node.getString("activation", "none") != "none")
     result = node.create<nn::SiluOp>(*result);
   return failed(result) ? result : node.reshape(*result, node.shape(kInput));

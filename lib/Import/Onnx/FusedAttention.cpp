@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention, with its projections inside, and MultiHeadAttention of the domain com.microsoft.
+// Attention and QAttention, with their projections inside, and MultiHeadAttention of the domain
+// com.microsoft.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +25,15 @@ class FusedAttention {
 public:
   explicit FusedAttention(Node &node) : node(node), heads(node.getInt("num_heads", 0)) {}
   LogicalResult runProjected();
+  LogicalResult runQuantized();
   LogicalResult runMultiHead();
 
 private:
-  static constexpr unsigned kAddend = 5; ///< what is added to scores, of both operators
+  /// Which inputs hold the mask, the past and what is added to scores; kNone: no input does.
+  struct Inputs {
+    unsigned mask, past, addend;
+  };
+  static constexpr unsigned kNone = 100;
 
   LogicalResult refuseShapes(const Twine &reason = "");
   /// `count` elements of the last dimension of an input of one or two dimensions.
@@ -39,17 +45,22 @@ private:
   MaybeValue split(MaybeValue rows) { return splitHeads(node, rows, heads); }
   /// One of two parts of the past.
   MaybeValue takePast(int64_t part);
+  /// Keys and values behind each other as result 1.
+  LogicalResult setPresent(Value key, Value value);
   MaybeValue append(MaybeValue before, MaybeValue now);
 
   /// An integer input or a list of numbers as a tensor of i64 of this shape.
   MaybeValue view(unsigned i, int64_t start, ShapeRef shape);
-  MaybeValue findVisible(unsigned mask);
+  MaybeValue findVisible();
   /// What masks add to scores; null if that is nothing.
-  MaybeValue makeMask(unsigned mask);
+  MaybeValue makeMask();
   MaybeValue makeCausal();
-  LogicalResult finish(MaybeValue query, MaybeValue key, MaybeValue value, unsigned mask);
+  /// From queries, keys and values, [batch, length, size of all heads].
+  LogicalResult attend(MaybeValue query, MaybeValue key, MaybeValue value);
+  LogicalResult finish(MaybeValue query, MaybeValue key, MaybeValue value);
 
   Node &node;
+  Inputs inputs{};
   int64_t heads, batch = 0, queries = 0, keys = 0, past = 0;
 };
 
@@ -98,10 +109,10 @@ MaybeValue FusedAttention::addBias(unsigned i, int64_t start, int64_t count) {
 }
 
 MaybeValue FusedAttention::takePast(int64_t part) {
-  auto value = node.value(4);
+  auto value = node.value(inputs.past);
   if (failed(value))
     return value;
-  Shape sizes = node.shape(4);
+  Shape sizes = node.shape(inputs.past);
   sizes[0] = 1;
   auto slice = node.create<nn::SliceOp>(*value, Shape{part, 0, 0, 0, 0}, sizes, Shape(5, 1));
   return failed(slice) ? slice : node.reshape(*slice, ShapeRef(sizes).drop_front());
@@ -130,7 +141,8 @@ MaybeValue FusedAttention::view(unsigned i, int64_t start, ShapeRef shape) {
 }
 
 /// Numbers that are not 0, or the end of the visible keys of each batch and perhaps their start.
-MaybeValue FusedAttention::findVisible(unsigned mask) {
+MaybeValue FusedAttention::findVisible() {
+  unsigned mask = inputs.mask;
   Shape given = node.shape(mask);
   Shape perBatch{batch, 1, 1, 1};
   if (given == Shape{batch, keys} || given == Shape{batch, queries, keys}) {
@@ -161,11 +173,11 @@ MaybeValue FusedAttention::makeCausal() {
   return node.materialize({node.nameConstant("causal"), {queries, keys}, std::move(values)});
 }
 
-MaybeValue FusedAttention::makeMask(unsigned mask) {
+MaybeValue FusedAttention::makeMask() {
   bool isCausal = node.getInt("unidirectional", 0);
-  if (!node.has(mask))
+  if (!node.has(inputs.mask))
     return isCausal ? makeCausal() : MaybeValue(Value());
-  auto visible = findVisible(mask);
+  auto visible = findVisible();
   auto nothing = node.number("visible", 0),
        filter = node.number("hidden", node.getFloat("mask_filter_value", -10000));
   if (failed(visible) || failed(nothing) || failed(filter))
@@ -173,7 +185,7 @@ MaybeValue FusedAttention::makeMask(unsigned mask) {
   auto added = node.createAs<nn::SelectOp>(node.f32(), *visible, *nothing, *filter);
   if (isCausal)
     added = node.compute<nn::MinOp>(added, makeCausal());
-  if (failed(added) || !node.constant(mask) ||
+  if (failed(added) || !node.constant(inputs.mask) ||
       !countElements(shapeOf(*added), kMaxConstantElements))
     return added;
   HostTensor constant = node.evaluate(*added);
@@ -187,35 +199,61 @@ MaybeValue FusedAttention::makeMask(unsigned mask) {
 // The operators
 //===----------------------------------------------------------------------===//
 
-LogicalResult FusedAttention::finish(MaybeValue query, MaybeValue key, MaybeValue value,
-                                     unsigned mask) {
+LogicalResult FusedAttention::finish(MaybeValue query, MaybeValue key, MaybeValue value) {
   if (failed(query) || failed(key) || failed(value))
     return failure();
   int64_t size = shapeOf(*query)[3];
   queries = shapeOf(*query)[2], keys = shapeOf(*key)[2];
   Shape all{batch, heads, queries, keys};
-  if (node.has(kAddend) && broadcast(node.shape(kAddend), all) != all)
+  if (node.has(inputs.addend) && broadcast(node.shape(inputs.addend), all) != all)
     return refuseShapes();
   float scale = node.getFloat("scale", 0);
   scale = scale == 0 ? 1 / std::sqrt(float(size)) : scale;
   auto columns = node.create<nn::TransposeOp>(*key, Shape{0, 1, 3, 2});
   auto scores = node.compute<nn::MatmulOp>(
       node.compute<nn::MulOp>(query, node.number("scale", scale)), columns);
-  auto added = makeMask(mask);
+  auto added = makeMask();
   if (failed(added))
     return failure();
   if (*added)
     scores = node.compute<nn::AddOp>(scores, added);
-  if (node.has(kAddend))
-    scores = node.compute<nn::AddOp>(scores, node.value(kAddend));
+  if (node.has(inputs.addend))
+    scores = node.compute<nn::AddOp>(scores, node.value(inputs.addend));
   if (failed(scores))
     return failure();
   auto result = node.compute<nn::MatmulOp>(node.create<nn::SoftmaxOp>(*scores, 3), value);
   return node.setResult(joinHeads(node, result));
 }
 
+LogicalResult FusedAttention::setPresent(Value key, Value value) {
+  Shape part(shapeOf(key));
+  part.insert(part.begin(), 1);
+  if (shapeOf(key) != shapeOf(value))
+    return node.unsupported("keys and values of different sizes as one result");
+  Value parts[] = {node.reshape(key, part), node.reshape(value, part)};
+  return node.setResult(node.create<nn::ConcatOp>(ValueRange(parts), /*axis=*/0), 1);
+}
+
+LogicalResult FusedAttention::attend(MaybeValue query, MaybeValue key, MaybeValue value) {
+  query = split(query), key = split(key), value = split(value);
+  if (failed(query) || failed(key) || failed(value))
+    return failure();
+  if (node.has(inputs.past)) {
+    Shape before = node.shape(inputs.past);
+    past = before.size() == 5 ? before[3] : 0;
+    if (before != Shape{2, batch, heads, past, shapeOf(*key)[3]} ||
+        shapeOf(*key) != shapeOf(*value))
+      return refuseShapes();
+    key = append(takePast(0), key), value = append(takePast(1), value);
+    if (failed(key) || failed(value))
+      return failure();
+  }
+  return node.wants(1) && failed(setPresent(*key, *value)) ? failure() : finish(query, key, value);
+}
+
 LogicalResult FusedAttention::runProjected() {
-  constexpr unsigned kMask = 3, kPast = 4, kPastLength = 6;
+  constexpr unsigned kPastLength = 6;
+  inputs = {3, 4, 5};
   Shape input = node.shape(0), weights = node.shape(1);
   if (node.has(kPastLength))
     return node.unsupported("a past in a buffer of its own length");
@@ -228,30 +266,36 @@ LogicalResult FusedAttention::runProjected() {
       !llvm::all_of(sizes, fits) || sizes[0] != sizes[1] ||
       (node.has(2) && node.shape(2) != Shape{weights[1]}))
     return refuseShapes();
-  auto query = split(project(0, sizes[0])), key = split(project(sizes[0], sizes[1])),
-       value = split(project(sizes[0] + sizes[1], sizes[2]));
-  if (node.has(kPast)) {
-    Shape before = node.shape(kPast);
-    past = before.size() == 5 ? before[3] : 0;
-    if (before != Shape{2, batch, heads, past, sizes[0] / heads} || sizes[2] != sizes[0])
-      return refuseShapes();
-    key = append(takePast(0), key), value = append(takePast(1), value);
-  }
-  if (node.wants(1) && succeeded(key) && succeeded(value)) {
-    Shape part(shapeOf(*key));
-    part.insert(part.begin(), 1);
-    if (shapeOf(*key) != shapeOf(*value))
-      return node.unsupported("keys and values of different sizes as one result");
-    Value parts[] = {node.reshape(*key, part), node.reshape(*value, part)};
-    if (failed(node.setResult(node.create<nn::ConcatOp>(ValueRange(parts), /*axis=*/0), 1)))
-      return failure();
-  }
-  return finish(query, key, value, kMask);
+  return attend(project(0, sizes[0]), project(sizes[0], sizes[1]),
+                project(sizes[0] + sizes[1], sizes[2]));
+}
+
+/// The projections are a product of integers: input, weights, bias, scales, mask, zero points,
+/// past.
+LogicalResult FusedAttention::runQuantized() {
+  inputs = {5, 8, kNone};
+  Shape input = node.shape(0), weights = node.shape(1);
+  int64_t hidden = weights.size() == 2 ? weights[1] / 3 : 0;
+  if (input.size() != 3 || heads < 1 || hidden < 1 || hidden % heads || weights[1] != 3 * hidden ||
+      node.shape(2) != Shape{weights[1]})
+    return refuseShapes();
+  batch = input[0];
+  auto get = [&](unsigned i) { return node.has(i) ? node.entry(i) : Entry(); };
+  auto projected = node.compose(importMatMulIntegerToFloat,
+                                {get(0), get(1), get(3), get(4), get(6), get(7), get(2)});
+  if (failed(projected))
+    return failure();
+  auto take = [&](int64_t part) {
+    return node.create<nn::SliceOp>(projected->value, Shape{0, 0, part * hidden},
+                                    Shape{batch, input[1], hidden}, Shape(3, 1));
+  };
+  return attend(take(0), take(1), take(2));
 }
 
 /// Keys and values may have the form [batch, heads, length, size], which has no bias.
 LogicalResult FusedAttention::runMultiHead() {
-  constexpr unsigned kMask = 4, kPastKey = 6, kPastValue = 7;
+  constexpr unsigned kPastKey = 6, kPastValue = 7;
+  inputs = {4, kNone, 5};
   if (!node.has(1) || !node.has(2) || node.rank(0) != 3)
     return node.unsupported("queries, keys and values packed into one input");
   if (node.has(8) || node.has(9))
@@ -286,11 +330,14 @@ LogicalResult FusedAttention::runMultiHead() {
   if ((node.wants(1) && failed(node.setResult(keyHeads, 1))) ||
       (node.wants(2) && failed(node.setResult(valueHeads, 2))))
     return failure();
-  return finish(split(addBias(0, 0, hidden)), keyHeads, valueHeads, kMask);
+  return finish(split(addBias(0, 0, hidden)), keyHeads, valueHeads);
 }
 
 LogicalResult octet::onnx_import::importFusedAttention(Node &node) {
   return FusedAttention(node).runProjected();
+}
+LogicalResult octet::onnx_import::importQAttention(Node &node) {
+  return FusedAttention(node).runQuantized();
 }
 LogicalResult octet::onnx_import::importMultiHeadAttention(Node &node) {
   return FusedAttention(node).runMultiHead();

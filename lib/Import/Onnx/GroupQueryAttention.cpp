@@ -12,6 +12,7 @@
 
 #include "Compose.h"
 #include "Operators.h"
+#include "WindowedCache.h"
 
 using namespace mlir;
 using namespace octet;
@@ -21,7 +22,9 @@ namespace {
 
 class GroupQueryAttention {
 public:
-  explicit GroupQueryAttention(Node &node) : node(node) {}
+  explicit GroupQueryAttention(Node &node)
+      : node(node), window(node.getInt("local_window_size", -1)),
+        isWindowed(node.getInt("sliding_window_cache", 0)) {}
   LogicalResult run();
 
 private:
@@ -38,6 +41,10 @@ private:
   MaybeValue rotate(MaybeValue x);
   /// Keys or values of the past, and those of now behind them.
   MaybeValue append(unsigned past, MaybeValue now);
+  /// The result for these keys and values, of which `mask` and `lengths` say what counts.
+  LogicalResult attend(MaybeValue query, MaybeValue key, MaybeValue value, const Entry &mask,
+                       const Entry &lengths);
+  LogicalResult runWindowed();
   FailureOr<Entry> getSinks();
   Entry makeConstant(StringRef role, ShapeRef shape, std::vector<int64_t> values);
 
@@ -45,6 +52,8 @@ private:
   int64_t batch = 0, queries = 0, heads = 0, groups = 0, size = 0;
   int64_t past = 0, total = 0, present = 0; ///< rows of the past, that may count, and of the result
   bool isPrompt = false;                    ///< the first tokens, without a past
+  int64_t window = 0;
+  bool isWindowed = false; ///< the past is as long as its buffer, whatever the total
 };
 
 } // namespace
@@ -78,7 +87,7 @@ LogicalResult GroupQueryAttention::checkInputs() {
   if (failed(given))
     return failure();
   total = given->size() == 1 ? given->front() : 0;
-  present = std::max(past, total), isPrompt = total == queries;
+  present = isWindowed ? past : std::max(past, total), isPrompt = total == queries;
   if (total < queries || node.shape(kLast).empty() || *countElements(node.shape(kLast)) != batch ||
       (past == 0 && present != queries))
     return refuse();
@@ -87,6 +96,12 @@ LogicalResult GroupQueryAttention::checkInputs() {
     return refuse();
   if (node.has(kSinks) && node.shape(kSinks) != Shape{heads})
     return refuse();
+  if (isWindowed && (window < 1 || past < window))
+    return node.invalid("has a buffer of " + Twine(past) + " keys for the window of its last " +
+                            Twine(window),
+                        "give the past at least as many as local_window_size");
+  if (isWindowed && node.has(kBias))
+    return node.unsupported("attention_bias beside sliding_window_cache");
   return node.wants(3) ? node.unsupported("scores as a result") : success();
 }
 
@@ -196,35 +211,67 @@ FailureOr<Entry> GroupQueryAttention::getSinks() {
   return Entry{std::make_shared<HostTensor>(std::move(zeros)), {}};
 }
 
-LogicalResult GroupQueryAttention::run() {
-  if (failed(checkInputs()))
-    return failure();
-  auto query = rotate(getHeads(kQuery, 0, heads));
-  auto key = append(kPastKey, rotate(getHeads(kKey, heads, groups)));
-  auto value = append(kPastValue, getHeads(kValue, heads + groups, groups));
+LogicalResult GroupQueryAttention::attend(MaybeValue query, MaybeValue key, MaybeValue value,
+                                          const Entry &mask, const Entry &lengths) {
   auto sinks = getSinks();
-  FailureOr<Entry> lengths = isPrompt ? Entry() : countKeys(0);
-  if (failed(query) || failed(key) || failed(value) || failed(sinks) || failed(lengths) ||
-      (node.wants(1) && failed(node.setResult(key, 1))) ||
-      (node.wants(2) && failed(node.setResult(value, 2))))
+  if (failed(query) || failed(key) || failed(value) || failed(sinks))
     return failure();
-  SmallVector<std::pair<StringRef, double>> attributes{{"is_causal", 1}};
+  SmallVector<std::pair<StringRef, double>> attributes{{"is_causal", !isWindowed}};
   for (StringRef name : {"scale", "softcap"})
     if (float number = node.getFloat(name, 0))
       attributes.push_back({name, number});
-  if (int64_t window = node.getInt("local_window_size", -1); window > 0)
+  if (window > 0 && !isWindowed)
     attributes.push_back({"left_window_size", window - 1});
-  Entry bias = node.has(kBias) ? node.entry(kBias) : Entry();
   auto result = node.composeAs(importAttention, attributes,
                                {Entry{nullptr, *query},
                                 Entry{nullptr, *key},
                                 Entry{nullptr, *value},
-                                bias,
+                                mask,
                                 {},
                                 {},
-                                *lengths,
+                                lengths,
                                 *sinks});
   return node.setResult(joinHeads(node, failed(result) ? MaybeValue() : node.toValue(*result)));
+}
+
+/// Attention sees the whole buffer, and what is new behind it.
+LogicalResult GroupQueryAttention::runWindowed() {
+  WindowedCache cache(node, batch, past, queries, window);
+  auto now = countKeys(0),
+       before = isPrompt ? makeConstant("first", {batch}, std::vector<int64_t>(batch))
+                         : countKeys(queries);
+  auto append = [&](unsigned input, MaybeValue rows) {
+    auto stored = node.value(input);
+    return failed(stored) || failed(rows)
+               ? MaybeValue()
+               : node.create<nn::ConcatOp>(ValueRange{*stored, *rows}, /*axis=*/2);
+  };
+  auto key = append(kPastKey, rotate(getHeads(kKey, heads, groups)));
+  auto value = append(kPastValue, getHeads(kValue, heads + groups, groups));
+  if (failed(now) || failed(before) || failed(key) || failed(value) ||
+      failed(cache.setCounts(node.toValue(*before), node.toValue(*now))))
+    return failure();
+  auto mask = cache.makeMask();
+  if (failed(mask) || (node.wants(1) && failed(node.setResult(cache.evict(*key), 1))) ||
+      (node.wants(2) && failed(node.setResult(cache.evict(*value), 2))))
+    return failure();
+  return attend(rotate(getHeads(kQuery, 0, heads)), key, value, Entry{nullptr, *mask}, Entry());
+}
+
+LogicalResult GroupQueryAttention::run() {
+  if (failed(checkInputs()))
+    return failure();
+  if (isWindowed)
+    return runWindowed();
+  auto query = rotate(getHeads(kQuery, 0, heads));
+  auto key = append(kPastKey, rotate(getHeads(kKey, heads, groups)));
+  auto value = append(kPastValue, getHeads(kValue, heads + groups, groups));
+  FailureOr<Entry> lengths = isPrompt ? Entry() : countKeys(0);
+  if (failed(key) || failed(value) || failed(lengths) ||
+      (node.wants(1) && failed(node.setResult(key, 1))) ||
+      (node.wants(2) && failed(node.setResult(value, 2))))
+    return failure();
+  return attend(query, key, value, node.has(kBias) ? node.entry(kBias) : Entry(), *lengths);
 }
 
 LogicalResult octet::onnx_import::importGroupQueryAttention(Node &node) {

@@ -103,6 +103,25 @@ LogicalResult octet::onnx_import::importQLinearConcat(Node &node) {
   return importBetween(node, importConcat, operands, 0);
 }
 
+/// Tables, scale and bias are quantized; their scales lie behind the mask, their zero points behind
+/// these.
+LogicalResult octet::onnx_import::importQEmbedLayerNormalization(Node &node) {
+  constexpr unsigned kFirst = 2, kMask = 7, kScales = 8, kZeroPoints = 13;
+  SmallVector<Entry> reals;
+  for (unsigned i = 0; i <= kMask && i < node.numInputs(); ++i) {
+    bool isQuantized = i >= kFirst && i < kMask && node.has(i);
+    unsigned parameter = i - kFirst;
+    auto real = isQuantized ? dequantize(node, node.entry(i),
+                                         {kScales + parameter, kZeroPoints + parameter})
+                            : FailureOr<Entry>(node.has(i) ? node.entry(i) : Entry());
+    if (failed(real))
+      return failure();
+    reals.push_back(*real);
+  }
+  auto results = node.composeAll(importEmbedLayerNormalization, reals);
+  return failed(results) ? failure() : node.setResults(*results);
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
