@@ -70,24 +70,50 @@ static std::optional<Constant> readConstant(Value quantized) {
   return constant;
 }
 
+/// Signed bytes with these scales and zero points of 0.
+static QuantizedType getSignedBytes(QuantizedType type, QuantParams params) {
+  llvm::fill(params.zeroPoints, 0);
+  params.low = -128;
+  params.high = 127;
+  QuantizedType like = quant::UniformQuantizedType::get(quant::QuantizationFlags::Signed,
+                                                        IntegerType::get(type.getContext(), 8),
+                                                        type.getExpressedType(), 1.0, 0, -128, 127);
+  return numerics::withParams(like, params);
+}
+
+static bool isSignedByte(int64_t distance) { return distance >= -128 && distance <= 127; }
+
 /// [N.centered] Signed bytes with zero points of 0 for the same real numbers; the type itself if
 /// there are none.
 static QuantizedType getCenteredType(const Constant &constant, ArrayRef<int64_t> shape) {
   QuantParams params = numerics::getParams(constant.type);
   bool fits = true;
   numerics::forEachElement(shape, params, [&](int64_t i, int64_t channel) {
-    int64_t distance = constant.stored[i] - params.getZeroPoint(channel);
-    fits &= distance >= -128 && distance <= 127;
+    fits &= isSignedByte(constant.stored[i] - params.getZeroPoint(channel));
   });
-  if (!fits)
-    return constant.type;
-  llvm::fill(params.zeroPoints, 0);
-  params.low = -128;
-  params.high = 127;
-  QuantizedType like = quant::UniformQuantizedType::get(
-      quant::QuantizationFlags::Signed, IntegerType::get(constant.type.getContext(), 8),
-      constant.type.getExpressedType(), 1.0, 0, -128, 127);
-  return numerics::withParams(like, params);
+  return fits ? getSignedBytes(constant.type, params) : constant.type;
+}
+
+/// Signed bytes for weights that are not all distances of signed bytes: output channels of which
+/// all are keep their scale, others get the least that holds them. Null if scales belong to other
+/// channels.
+static QuantizedType getWidenedType(const Constant &constant, ArrayRef<int64_t> shape) {
+  QuantParams params = numerics::getParams(constant.type), widened = params;
+  if (params.axis > 0)
+    return {};
+  widened.axis = 0;
+  widened.scales.assign(shape[0], 0);
+  widened.zeroPoints.assign(shape[0], 0);
+  int64_t perChannel = constant.stored.size() / std::max<int64_t>(shape[0], 1);
+  for (int64_t channel = 0; channel < shape[0]; ++channel) {
+    int64_t largest = 127, zeroPoint = params.getZeroPoint(params.axis < 0 ? 0 : channel);
+    for (int64_t stored : ArrayRef(constant.stored).slice(channel * perChannel, perChannel))
+      if (!isSignedByte(stored - zeroPoint))
+        largest = std::max(largest, std::abs(stored - zeroPoint));
+    widened.scales[channel] =
+        params.getScale(params.axis < 0 ? 0 : channel) * ((float)largest / 127);
+  }
+  return getSignedBytes(constant.type, widened);
 }
 
 /// The real numbers of a dequantized constant and, for bytes, where their range was trained. Null
@@ -191,6 +217,7 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
       if (!reals)
         return refuse(op, "reads a constant of a dialect that makes no others");
       readPlainly(op, reals);
+      widen(builder, op, reals, *constant);
       finish(op, reals);
       if (reals.use_empty())
         reals.getDefiningOp()->erase();
@@ -212,6 +239,23 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
       op.getResult().replaceUsesWithIf(trained.getInput(), [](OpOperand &use) {
         return isa<nn::BatchNormOp>(use.getOwner()) && use.getOperandNumber() > 0;
       });
+  }
+
+  /// Weights that no product reads as they are get a wider range.
+  static void widen(OpBuilder &builder, DequantizeOp op, Value reals, const Constant &constant) {
+    auto trained = reals.getDefiningOp<FakeQuantizeOp>();
+    if (!trained || cast<QuantizedType>(trained.getQuantizedType()).isSigned())
+      return;
+    auto isWeight = [](OpOperand &use) {
+      auto product = dyn_cast<nn::ProductOpInterface>(use.getOwner());
+      return product && product.getWeightOperand() == &use;
+    };
+    QuantizedType type = getWidenedType(constant, trained.getType().getShape());
+    if (!type || llvm::none_of(op->getUses(), isWeight))
+      return;
+    Value widened = FakeQuantizeOp::create(builder, op.getLoc(), trained.getType(),
+                                           trained.getInput(), TypeAttr::get(type));
+    op.getResult().replaceUsesWithIf(widened, isWeight);
   }
 
   static void finish(DequantizeOp op, Value replacement) {

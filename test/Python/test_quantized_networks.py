@@ -124,15 +124,16 @@ def test_recurrent_layers_are_quantized_in_each_run(direction, weights, per_chan
     assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
 
 
-@pytest.mark.parametrize("direction", [None, "forward", "bidirectional"])
-def test_with_samples_they_are_quantized_once(direction, tmp_path):
-    """What such a file quantizes in each run has no range in it: it is what the float file is with the same samples, but for the weights, which keep their integers."""
+@pytest.mark.parametrize("direction, weights", [(None, "QInt8"), (None, "QUInt8"), ("forward", "QInt8"), ("bidirectional", "QInt8")])
+def test_with_samples_they_are_quantized_once(direction, weights, tmp_path):
+    """What such a file quantizes in each run has no range in it: it is what the float file is with the same samples, but for the weights, which keep their integers if these are
+    signed bytes."""
     count = 2 if direction == "bidirectional" else 1
     lstm = f'y = LSTM<direction="{direction}", hidden_size=16>(x, w, r, b)'
     layers = "a = MatMul(x, u)\nc = Add(a, s)\nd = Relu(c)\ny = MatMul(d, v)"
     constants = {"w": (count, 64, 24), "r": (count, 64, 16), "b": (count, 128)} if direction else {"u": (24, 64), "s": (64,), "v": (64, 16)}
     model = make(lstm if direction else layers, inputs={"x": [40, 2, 24]}, constants=constants)
-    session, dynamic = open_onnxruntime(model), quantize_in_each_run(model, tmp_path, "QInt8")
+    session, dynamic = open_onnxruntime(model), quantize_in_each_run(model, tmp_path, weights)
     samples = {"x": np.stack([make_feed(session, seed)["x"] for seed in range(4)])}
     of_file, of_float = (octet.compile(network.SerializeToString(), calibration_data=samples) for network in (dynamic, model))
     assert {row.verdict for row in of_file.report if row.macs} == {row.verdict for row in of_float.report if row.macs}

@@ -110,3 +110,21 @@ func.func @other_integers(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %d = octet.dequantize_dynamic %q by %one, %zero : (tensor<2x3x!quant.uniform<u8:f32, 1.0>>, tensor<f32>, tensor<i32>) -> tensor<2x3xf32>
   return %d : tensor<2x3xf32>
 }
+
+// -----
+
+// Weights 0 and 255 with zero point 120 are -120 and 135 steps of 0.5: the channel of the second gets the scale 0.5 * 135 / 127. What else
+// reads them keeps their type.
+// CHECK-LABEL: func @weights_beyond_signed_bytes
+// CHECK: %[[W:.*]] = nn.constant dense_resource<{{.*}}> : tensor<2x2xf32>
+// CHECK: %[[F:.*]] = octet.fake_quantize %[[W]] as !quant.uniform<u8:f32, 5.000000e-01:120>
+// CHECK: %[[G:.*]] = octet.fake_quantize %[[W]] as !quant.uniform<i8:f32:0, {5.000000e-01,0.53149604797363281}>
+// CHECK: nn.linear %{{.*}}, %[[G]]
+// CHECK: nn.add %{{.*}}, %[[F]]
+func.func @weights_beyond_signed_bytes(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = nn.constant dense<[[0, 1], [2, -1]]> : tensor<2x2xi8> -> tensor<2x2x!quant.uniform<u8:f32, 0.5:120>>
+  %d = octet.dequantize %w : (tensor<2x2x!quant.uniform<u8:f32, 0.5:120>>) -> tensor<2x2xf32>
+  %y = nn.linear %x, %d : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %z = nn.add %y, %d : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %z : tensor<2x2xf32>
+}

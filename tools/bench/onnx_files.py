@@ -71,6 +71,8 @@ def make_task(file, shapes, integers=None, name=None, constants=None):
     file, session = Path(file), make_session(file)
     shapes = {value.name: shapes[value.name] for value in session.get_inputs() if value.name in shapes}
     samples = make_samples(file, session, shapes, {**(integers or {}), **(constants or {})})
+    is_free = lambda value: not all(isinstance(size, int) for size in value.shape)  # noqa: E731
+    shapes = {**{value.name: list(samples[value.name].shape[1:]) for value in session.get_inputs() if is_free(value)}, **shapes}
     feeds = [dict(zip(samples, map(np.asarray, arrays))) for arrays in zip(*samples.values())]  # scalars, too
     return SimpleNamespace(name=name or file.stem, onnx=file, shapes=shapes, constants=constants or {}, session=session, calib=lambda: feeds, samples=lambda count: feeds[:count])
 

@@ -8,7 +8,7 @@
     tools/bench/survey.py --packaged                    networks of Python packages (packaged.py)
     tools/bench/survey.py --packaged ppocr4_rec,magika
 
-Samples are the arrays of `net.npz` beside `net.onnx` (a leading sample axis), else eight of standard normal numbers, smoothed in images; integers are
+Samples are the arrays of `net.npz` beside `net.onnx` (a leading sample axis), which give inputs the shapes that the file leaves open, else eight of standard normal numbers, smoothed in images; integers are
 0 unless packaged.py says otherwise. They calibrate and judge, so that "SQNR" (dB, of all outputs against onnxruntime's) says whether int8 works, not how well it does on
 data. "error" is the float library's largest difference to onnxruntime over the largest magnitude. "levels": whether every
 level gives the same bytes. "int8": share of the multiply-adds; "float ops": operators that stay float. Times are those of the
