@@ -269,7 +269,7 @@ def test_integer_division_by_zero(tmp_path):
     ("y = RNN<hidden_size=8>(q, q, e, , , q)", 14, "has an initial state of shape 1x8x6; expected 1x8x8"),
     ('y = RNN<hidden_size=8, activations=["Cube"]>(q, q, e)', 14, "the activation Cube"),
     ('y = RNN<hidden_size=8, activations=["Tanh", "Tanh"]>(q, q, e)', 14, "has 2 activations; expected 1"),
-    ("y = RNN<hidden_size=8>(f, q, e)", 14, "a sequence of 1025 steps (at most 1024)"),
+    ("y = RNN<hidden_size=8>(f, q, e)", 14, "a sequence of 8193 steps (at most 8192)"),
     ("y = Attention(x, x, k)", 23, "has queries, keys and values of shape 1x3x8x8, 1x3x8x8 and 1x3x5x8 with 3 and 3 heads"),
     ("y = Attention(q, q, q)", 23, "has queries, keys and values of shape 1x8x6, 1x8x6 and 1x8x6 with 0 and 0 heads"),
     ("y = Attention<q_num_heads=4, kv_num_heads=2>(q, q, q)", 23, "with 4 and 2 heads"),
@@ -286,7 +286,7 @@ def test_integer_division_by_zero(tmp_path):
 ])
 def test_nonsense_in_new_opsets(tmp_path, line, opset, message):
     constants = {"v": (4,), "k": (1, 3, 5, 8), "q": (1, 8, 6), "n": np.arange(4), "c": (9, 4), "p": np.arange(2, 10).reshape(1, 8),
-                 "w": (1, 8, 3), "e": (1, 8, 8), "m": np.array([1, 24, 8]), "f": (1025, 1, 6)}
+                 "w": (1, 8, 3), "e": (1, 8, 8), "m": np.array([1, 24, 8]), "f": (8193, 1, 6)}
     if "(x, z," in line:
         line = "z = GlobalMaxPool(x)\n" + line
     expect_error(tmp_path, make_network(line, opset=opset, constants=constants), message)

@@ -258,6 +258,7 @@ CASES = {
         "activation_alpha=[0.3, 0.1, 1.5], activation_beta=[0.4, 0.7], input_forget=1>(x, w, r, b, l, i, j, p)",
         dict(inputs={"x": [6, 2, 4]}, outputs=("y", "h", "c"),
              constants={"w": (1, 20, 4), "r": (1, 20, 5), "b": (1, 40), "l": np.array([3, 6], np.int32), "i": (1, 2, 5), "j": (1, 2, 5), "p": (1, 15)})),
+    "rnn_of_many_steps": ("y = RNN<hidden_size=4>(x, w, r)", dict(inputs={"x": [1500, 1, 3]}, constants={"w": (1, 4, 3), "r": (1, 4, 4)})),
     "lstm_last_state": ('"", h = LSTM<hidden_size=5>(x, w, r)\ny = Squeeze(h, a)', dict(
         inputs={"x": [6, 1, 4]}, constants={"w": (1, 20, 4), "r": (1, 20, 5), "a": i64(0)})),
     "gru": ("y, h = GRU<hidden_size=5>(x, w, r, b)\nz, k = GRU<hidden_size=5, direction=\"bidirectional\", linear_before_reset=1>(x, v, s, d, l, i)", dict(

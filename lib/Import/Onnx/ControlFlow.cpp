@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-static constexpr int64_t kMostTrips = 1024;
+static constexpr int64_t kMostTrips = 8192;
 
 static Entry makeInteger(int64_t value) {
   return {std::make_shared<HostTensor>(HostTensor{"trip", {}, std::vector<int64_t>{value}}), {}};

@@ -43,7 +43,7 @@ private:
   LogicalResult write(int64_t t);
   MaybeValue read(int64_t t);
 
-  static constexpr int64_t kMostSteps = 1024;
+  static constexpr int64_t kMostSteps = 8192;
 
   Node &node;
   StringRef rule;

@@ -18,7 +18,7 @@ using namespace octet;
 using namespace octet::onnx_import;
 
 /// Longer sequences would make a program of very many steps.
-static constexpr int64_t kMostSteps = 1024;
+static constexpr int64_t kMostSteps = 8192;
 
 //===----------------------------------------------------------------------===//
 // Sizes and parameters
