@@ -91,3 +91,81 @@ LogicalResult onnx_import::importGather(Node &node) {
         source.push_back((row * shape[*axis] + index) * inner + i);
   return node.setResult(gatherElements(*tensor, result, source));
 }
+
+//===----------------------------------------------------------------------===//
+// Compress, ReverseSequence
+//===----------------------------------------------------------------------===//
+
+/// The elements at the places where a condition holds, of all elements if there is no axis.
+LogicalResult onnx_import::importCompress(Node &node) {
+  const HostTensor *condition = node.constant(1);
+  if (!condition || !condition->isInteger())
+    return node.unsupported(
+        "a condition computed at run time, on which the result's shape depends");
+  Entry data = node.entry(0);
+  Shape shape = node.shape(0);
+  bool isFlat = !node.attribute("axis");
+  auto axis =
+      isFlat ? FailureOr<int64_t>(0) : node.normalizeAxis(node.getInt("axis", 0), shape.size());
+  if (failed(axis))
+    return failure();
+  int64_t size = isFlat ? *countElements(shape) : shape[*axis];
+  std::vector<int64_t> places;
+  for (auto [place, holds] : llvm::enumerate(*condition->integers()))
+    if (holds)
+      places.push_back(place);
+  if (places.empty() || places.back() >= size)
+    return node.unsupported("a condition that holds for none of " + Twine(size) +
+                            " elements, or for one behind them");
+  if (isFlat && data.tensor)
+    data.tensor = std::make_shared<HostTensor>(reshape(*data.tensor, {size}));
+  else if (isFlat)
+    data.value = node.reshape(data.value, {size});
+  int64_t count = places.size();
+  HostTensor indices{node.nameConstant("places"), {count}, std::move(places)};
+  auto result = node.compose(importGather,
+                             {data, Entry{std::make_shared<HostTensor>(std::move(indices)), {}}});
+  return failed(result) ? failure() : node.setResult(*result);
+}
+
+/// Of each sequence, where its elements come from among those of all: the first `length` ones are
+/// reversed.
+static MaybeValue reversePositions(Node &node, int64_t batch, int64_t time) {
+  auto lengths = toIndices(node, node.any(1));
+  if (failed(lengths))
+    return failure();
+  std::vector<int64_t> places, starts;
+  for (int64_t i = 0; i < time; ++i)
+    places.push_back(i);
+  for (int64_t i = 0; i < batch; ++i)
+    starts.push_back(i * time);
+  auto place = integerConstant(node, "places", {1, time}, std::move(places)),
+       start = integerConstant(node, "starts", {batch, 1}, std::move(starts)),
+       one = integerConstant(node, "one", {}, {1});
+  MaybeValue length = node.reshape(*lengths, {batch, 1});
+  auto last = node.compute<nn::SubOp>(length, one);
+  auto source = select(node, compare(node, nn::Predicate::less, place, length),
+                       node.compute<nn::SubOp>(last, place), place);
+  return node.compute<nn::AddOp>(source, start);
+}
+
+LogicalResult onnx_import::importReverseSequence(Node &node) {
+  Shape shape = node.shape(0);
+  int64_t batchAxis = node.getInt("batch_axis", 1), timeAxis = node.getInt("time_axis", 0);
+  if (shape.size() < 2 || batchAxis == timeAxis || node.shape(1) != Shape{shape[batchAxis]})
+    return node.invalid("has an input of shape " + printShape(shape) + " and lengths of shape " +
+                        printShape(node.shape(1)));
+  Shape order = allAxes(shape.size());
+  if (batchAxis == 1)
+    std::swap(order[0], order[1]);
+  auto x = node.any(0);
+  auto moved = failed(x) || batchAxis == 0 ? x : node.create<nn::TransposeOp>(*x, order);
+  auto positions = reversePositions(node, shape[batchAxis], shape[timeAxis]);
+  if (failed(moved) || failed(positions))
+    return failure();
+  Shape sequences(shapeOf(*moved)), elements(ShapeRef(sequences).drop_front());
+  elements[0] *= sequences[0];
+  auto result = node.create<nn::GatherOp>(node.reshape(*moved, elements), *positions, /*axis=*/0);
+  return node.setResult(
+      failed(result) || batchAxis == 0 ? result : node.create<nn::TransposeOp>(*result, order));
+}
