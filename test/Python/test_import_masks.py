@@ -27,10 +27,47 @@ CASES = {
                            dict(o=np.float32(0), k=np.float32(3), neg=[-1], l=np.int64(0), ax=[0], c=numbers("float32", 4, 8))),
 }
 
+# As JAX drops the rows of a scatter whose indices are outside: NonZero gives the others. Only these are counted from the end, and later ones win.
+DROPPED = "p = NonZero(m)\nt = Transpose<perm=[1,0]>(p)\nk = Squeeze(t, one)\nj = Gather<axis=0>(i, k)\nv = Gather<axis=0>(u, k)\n"
+KEPT = np.array([1, 0, 1, 1, 0, 1, 1], bool)
+
+
+def make_rows(reduction, kind="float32"):
+    indices = np.array([1, 9, -2, 1, -7, 4, 0])[:, None]
+    feeds = dict(x=numbers(kind, 5, 3), i=indices, m=KEPT, u=numbers(kind, 7, 3))
+    return DROPPED + f'y = ScatterND<reduction="{reduction}">(x, j, v)', feeds, {"y": kind}, dict(one=[1])
+
+
+CASES |= {f"rows_dropped_{reduction}": make_rows(reduction) for reduction in ("none", "add", "mul", "max", "min")}
+CASES["integers_dropped"] = make_rows("add", "int32")
+CASES["elements_dropped"] = (
+    DROPPED + "n = Neg(v)\ny = ScatterND(x, j, n)\nz = ScatterND(c, j, v)",
+    dict(x=numbers("float32", 3, 4), i=np.array([[1, 3], [3, 0], [-3, 2], [1, -1], [0, 4], [2, 2], [2, 2]]), m=KEPT, u=numbers("float32", 7)),
+    dict.fromkeys("yz", "float32"), dict(one=[-1], c=np.zeros((3, 4), np.float32)))
+CASES["places_of_two_dimensions_dropped"] = (
+    "p = NonZero(m)\nt = Transpose<perm=[1,0]>(p)\nj = GatherND(i, t)\nv = GatherND(u, t)\ny = ScatterND(x, j, v)",
+    dict(x=numbers("float32", 5, 3), i=numbers("int64", 2, 4, 1, low=0, high=5), m=numbers("int8", 2, 4, low=0, high=2).astype(bool), u=numbers("float32", 2, 4, 3)),
+    {"y": "float32"})
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_operators(name):
     check(*CASES[name])
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_rows_that_are_kept_must_be_inside(columns):
+    """One behind the data is not the place of those that are dropped."""
+    feeds = dict(x=numbers("float32", 5, 3), i=np.zeros((7, columns), np.int64), m=KEPT, u=numbers("float32", *(7, 3)[:3 - columns]))
+    network = octet.compile(make_network(DROPPED + "y = ScatterND(x, j, v)", {name: (array.dtype.name, array.shape) for name, array in feeds.items()},
+                                         {"y": "float32"}, dict(one=[1])))
+    for index in (5, -6):
+        feeds["i"][1, 0] = index  # dropped
+        network.run(feeds)
+    for index in (5, -6):
+        feeds["i"][2, 0] = index
+        with pytest.raises(octet.Error, match="index"):
+            network.run(feeds)
 
 
 @pytest.mark.parametrize("position", [-1, 6, 2**40])

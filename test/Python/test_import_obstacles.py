@@ -34,6 +34,16 @@ def test_unsupported_operators_are_reported_at_once(tmp_path):
         'its result "y"', "\n  note: `octet-compile --list-operators` shows what is supported; nothing was written")
 
 
+@pytest.mark.parametrize("line", ["y = ScatterND(x, j, u)", "y = ScatterND(x, i, v)", "y = ScatterND(x, j, e)", "y = Gather<axis=1>(x, k)"])
+def test_rows_of_a_mask_are_refused_where_others_do_not_fit_them(tmp_path, line):
+    """Indices and updates are chosen by one mask, and the updates are rows."""
+    nodes = ("m = Greater(s, z)\np = NonZero(m)\nt = Transpose<perm=[1,0]>(p)\nk = Squeeze(t, one)\nj = Gather(i, k)\nv = Gather(u, k)\n"
+             "h = Shape(t)\nn = Gather(h, zero)\nc = Unsqueeze(n, zero)\ne = Expand(z, c)\n" + line)
+    model = make_network(nodes, inputs={"x": [5, 3], "s": [3], "u": [3, 3]}, constants={"z": np.float32(0), "one": np.int64([1]), "zero": np.int64([0]),
+                                                                                     "i": np.int64([[0], [1], [2]])}, opset=18)
+    expect_error(tmp_path, model, 'node "p" (NonZero, domain ai.onnx, opset 18): the shape of its result depends on data')
+
+
 @pytest.mark.parametrize("output", ["p", "t", "g", "y"])
 def test_elements_of_a_mask_are_refused_where_their_number_counts(tmp_path, output):
     model = make_network("m = Greater(x, z)\np = NonZero(m)\nt = Transpose<perm=[1,0]>(p)\ng = GatherND(x, t)\ny = ReduceSum(g)", outputs=(output,),

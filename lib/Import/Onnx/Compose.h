@@ -52,6 +52,8 @@ MaybeValue integerConstant(Node &node, llvm::StringRef role, ShapeRef shape,
                            std::vector<int64_t> values);
 /// `indices` into `size` elements, counted from the beginning: those below 0 are not.
 MaybeValue countFromBeginning(Node &node, MaybeValue indices, int64_t size);
+/// Sets the result to ScatterND of the updates for which `mask`, of the shape of the tuples, holds.
+llvm::LogicalResult scatterChosen(Node &node, mlir::Value mask);
 
 /// [batch, length, heads * size] as [batch, heads, length, size], and back.
 MaybeValue splitHeads(Node &node, MaybeValue rows, int64_t heads);

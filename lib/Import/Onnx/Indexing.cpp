@@ -157,8 +157,9 @@ LogicalResult onnx_import::importGatherElements(Node &node) {
 }
 
 /// Positions of tuples of indices, the last dimension of input 1, behind `batch` dimensions that
-/// data and indices share.
-static MaybeValue readTuples(Node &node, int64_t batch) {
+/// data and indices share. `mayBeNegative`: those of one index, which what reads them counts from
+/// the end.
+static MaybeValue readTuples(Node &node, int64_t batch, bool mayBeNegative = true) {
   Shape shape = node.shape(0), tuples = node.shape(1);
   int64_t rank = shape.size(), length = tuples.empty() ? 0 : tuples.back();
   bool fits = batch >= 0 && batch < (int64_t)tuples.size() && length >= 1 && batch + length <= rank;
@@ -170,7 +171,7 @@ static MaybeValue readTuples(Node &node, int64_t batch) {
   auto indices = toIndices(node, node.any(1));
   Shape outer(ShapeRef(tuples).drop_back()), rows(shape);
   rows.truncate(batch + length);
-  if (rows.size() == 1 && succeeded(indices)) // counted from the end by what reads them, too
+  if (rows.size() == 1 && mayBeNegative && succeeded(indices))
     return MaybeValue(node.reshape(*indices, outer));
   Shape strides = getStrides(rows), along(outer.size(), 0);
   std::copy_n(strides.begin(), batch, along.begin());
@@ -202,8 +203,8 @@ LogicalResult onnx_import::importGatherND(Node &node) {
 // Scatter
 //===----------------------------------------------------------------------===//
 
-/// `data` [N, ...] with rows of input 2 at `positions`, as a tensor of the shape of input 0.
-static LogicalResult setScattered(Node &node, Value data, Value positions) {
+/// `data` [N, ...] with rows of input 2 at `positions`: [N, elements of a row].
+static MaybeValue scatterRows(Node &node, Value data, Value positions) {
   StringRef reduction = node.getString("reduction", "none");
   auto combination = reduction == "none"  ? nn::Combination::replace
                      : reduction == "add" ? nn::Combination::sum
@@ -218,9 +219,14 @@ static LogicalResult setScattered(Node &node, Value data, Value positions) {
   if (count * columns != *countElements(shapeOf(*updates)))
     return node.invalid("has updates of shape " + printShape(shapeOf(*updates)) + " for " +
                         Twine(count) + " indices");
-  auto result = node.create<nn::ScatterOp>(node.reshape(data, {size, columns}),
-                                           node.reshape(positions, {count}),
-                                           node.reshape(*updates, {count, columns}), combination);
+  return node.create<nn::ScatterOp>(node.reshape(data, {size, columns}),
+                                    node.reshape(positions, {count}),
+                                    node.reshape(*updates, {count, columns}), combination);
+}
+
+/// The same as a tensor of the shape of input 0.
+static LogicalResult setScattered(Node &node, Value data, Value positions) {
+  auto result = scatterRows(node, data, positions);
   return failed(result) ? failure() : node.setResult(node.reshape(*result, node.shape(0)));
 }
 
@@ -245,6 +251,34 @@ LogicalResult onnx_import::importScatterND(Node &node) {
   if (failed(positions) || failed(data))
     return failure();
   return setScattered(node, joinDimensions(node, *data, node.shape(1).back()), *positions);
+}
+
+/// Other updates go to a row behind the data, which is dropped.
+LogicalResult onnx_import::scatterChosen(Node &node, Value mask) {
+  ShapeRef chosen = shapeOf(mask);
+  if (node.rank(1) == 0 || ShapeRef(node.shape(1)).drop_back() != chosen ||
+      ShapeRef(node.shape(2)).take_front(chosen.size()) != chosen)
+    return failure();
+  auto positions = readTuples(node, /*batch=*/0, /*mayBeNegative=*/false);
+  auto data = succeeded(positions) ? node.any(0) : MaybeValue();
+  if (failed(positions) || failed(data))
+    return failure();
+  Value rows = joinDimensions(node, *data, node.shape(1).back());
+  Shape row(shapeOf(rows)), starts(row.size(), 0), steps(row.size(), 1);
+  int64_t size = row[0];
+  row[0] = 1;
+  auto spare = node.create<nn::SliceOp>(rows, starts, row, steps);
+  auto places = select(node, mask, positions, integerConstant(node, "dropped", {}, {size}));
+  if (failed(spare) || failed(places))
+    return failure();
+  auto longer = node.create<nn::ConcatOp>(ValueRange{rows, *spare}, /*axis=*/0);
+  auto result = failed(longer) ? longer : scatterRows(node, *longer, *places);
+  if (failed(result))
+    return failure();
+  Shape all(shapeOf(*result));
+  all[0] = size;
+  auto kept = node.create<nn::SliceOp>(*result, Shape(2, 0), all, Shape(2, 1));
+  return failed(kept) ? failure() : node.setResult(node.reshape(*kept, node.shape(0)));
 }
 
 /// A part of a cache, from an index of each batch on, becomes the update.

@@ -17,10 +17,10 @@ namespace octet::onnx_import {
 class GraphImporter;
 
 /// What a name of the graph has to do with the elements that a mask chooses, whose number depends
-/// on data: their positions, a column or a row each; the shape of the latter; their number; or
-/// themselves, as what all elements would be.
+/// on data: their positions, a column, a row or (of one dimension) a number each; the shape of the
+/// rows; their number; or themselves, as what all elements would be.
 struct Masked {
-  enum Kind { columns, rows, shape, count, elements } kind;
+  enum Kind { columns, rows, places, shape, count, elements } kind;
   const onnx::NodeProto *origin; ///< the NonZero
   mlir::Value mask;              ///< truth values
 };
