@@ -44,6 +44,24 @@ def test_rows_of_a_mask_are_refused_where_others_do_not_fit_them(tmp_path, line)
     expect_error(tmp_path, model, 'node "p" (NonZero, domain ai.onnx, opset 18): the shape of its result depends on data')
 
 
+@pytest.mark.parametrize("nodes, remedy", [("", "d=0"), ("t = Not(d)\n", "d=1"), ("a = Not(d)\nt = Not(a)\n", "d=0"), ("t = And(d, d)\n", "")])
+def test_training_that_is_asked_for_in_the_run(tmp_path, nodes, remedy):
+    """The message says how the flag is given."""
+    model = make_network(f"{nodes}y = Dropout(x, r, {'t' if nodes else 'd'})", inputs={"x": [4], "d": []}, constants={"r": np.float32(0.1)})
+    model.graph.input[1].type.tensor_type.elem_type = TensorProto.BOOL
+    expect_error(tmp_path, model, "training_mode computed at run time" + (f"; make it a constant with --input-value {remedy}\n" if remedy else "\n"))
+    if remedy:
+        assert import_file(tmp_path, model, f"--input-value={remedy}")[0].returncode == 0
+
+
+def test_types_of_the_graph_are_not_those_of_names_in_functions(tmp_path):
+    """Behind an obstacle in a function nothing is known; the graph's own tensor of that name is another."""
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "own": 1]>
+        g (float[2,3] x) => (float[2,3] y) <float[7] a> { y = own.Block(x) }
+        <domain: "own", opset_import: ["": 17]> Block (x) => (y) { a = NoSuchOperator(x) y = Add(x, a) }""")
+    expect_error(tmp_path, model, "error: 1 operator is not supported\n", 'node "a" (NoSuchOperator')
+
+
 @pytest.mark.parametrize("output", ["p", "t", "g", "y"])
 def test_elements_of_a_mask_are_refused_where_their_number_counts(tmp_path, output):
     model = make_network("m = Greater(x, z)\np = NonZero(m)\nt = Transpose<perm=[1,0]>(p)\ng = GatherND(x, t)\ny = ReduceSum(g)", outputs=(output,),

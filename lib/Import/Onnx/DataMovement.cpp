@@ -7,6 +7,7 @@
 
 #include "Operators.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "octet/Support/Quote.h"
 
 using namespace mlir;
 using namespace octet;
@@ -41,10 +42,28 @@ static LogicalResult setKept(Node &node) {
   return node.setResult(node.compute<nn::OrOp>(isItself, yes), 1);
 }
 
+/// How an input of the network is given so that `flag`, which it or its opposite is, does not hold.
+static std::string explainFlag(Value flag) {
+  bool holds = false;
+  while (Operation *op = flag.getDefiningOp()) {
+    if (!isa<nn::NotOp, nn::CastOp, nn::ReshapeOp>(op))
+      return "";
+    holds ^= isa<nn::NotOp>(op);
+    flag = op->getOperand(0);
+  }
+  auto name = dyn_cast<NameLoc>(flag.getLoc());
+  return name ? "; make it a constant with --input-value " + escapeText(name.getName()) + "=" +
+                    (holds ? "1" : "0")
+              : "";
+}
+
 /// Dropout does nothing at inference, unless its third input asks for training, and then nothing at
 /// a ratio of 0.
 LogicalResult octet::onnx_import::importDropout(Node &node) {
   if (node.has(2)) {
+    if (!node.constant(2))
+      return node.unsupported("training_mode computed at run time" +
+                              explainFlag(node.entry(2).value));
     auto training = node.integers(2, "training_mode");
     if (failed(training))
       return failure();

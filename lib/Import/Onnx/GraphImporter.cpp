@@ -24,9 +24,7 @@ GraphImporter::GraphImporter(ModuleOp module, Location fileLoc, const onnx::Mode
       graph(model.graph()), reader(reader), options(options), opset(getOpset(model)) {
   for (const auto &tensor : graph.initializer())
     initializers[tensor.name()] = &tensor;
-  for (const auto *list : {&graph.value_info(), &graph.output()})
-    for (const auto &declaration : *list)
-      declarations[declaration.name()] = &declaration;
+  declare(graph);
 }
 
 LogicalResult GraphImporter::run() {

@@ -87,6 +87,8 @@ public:
   bool mayInline(const onnx::GraphProto &body);
 
 private:
+  /// Takes the types of tensors from a graph, and those of no other.
+  void declare(const onnx::GraphProto &graph);
   /// Counts the uses of each tensor, and finds the nodes that the outputs need.
   void findReaders(llvm::ArrayRef<int> order, const onnx::GraphProto &graph);
   /// Checks a node against the operator table.

@@ -109,6 +109,13 @@ LogicalResult GraphImporter::importNodes(const onnx::GraphProto &body) {
   return success();
 }
 
+void GraphImporter::declare(const onnx::GraphProto &graph) {
+  declarations.clear();
+  for (const auto *list : {&graph.value_info(), &graph.output()})
+    for (const auto &declaration : *list)
+      declarations[declaration.name()] = &declaration;
+}
+
 bool GraphImporter::mayInline(const onnx::GraphProto &body) {
   numInlined += body.node_size();
   return numInlined <= kMostInlined && depth < kMostDepth;
@@ -120,6 +127,8 @@ FailureOr<SmallVector<Entry>> GraphImporter::call(const onnx::GraphProto &body,
   llvm::SaveAndRestore<OriginAttr> origin(current);
   llvm::SaveAndRestore<int64_t> level(depth, depth + 1);
   auto outer = initializers;
+  auto outerDeclarations = std::move(declarations);
+  declare(body);
   Scope scope(entries, body);
   for (auto [input, argument] : llvm::zip(body.input(), arguments))
     if (argument)
@@ -143,6 +152,7 @@ FailureOr<SmallVector<Entry>> GraphImporter::call(const onnx::GraphProto &body,
     assumed.erase(name.first());
   }
   initializers = std::move(outer);
+  declarations = std::move(outerDeclarations);
   origins.setSource(origin.get());
   return failed(status) ? FailureOr<SmallVector<Entry>>() : results;
 }
