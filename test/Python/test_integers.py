@@ -223,7 +223,7 @@ def test_types_that_cannot_be_given(kind):
     ("y = EyeLike(x)", "EyeLike has an input of shape 3; expected a matrix"), ("y = GatherElements(x, m)", "GatherElements has indices of shape 2x2 into 3"),
     ("y = GatherND(x, m)", "GatherND has indices of shape 2x2 into 3"), ("y = ScatterND(x, t, x)", "ScatterND has updates of shape 3 for 2 indices"),
     ("j = ReduceMax(i)\ny = Slice(x, j, j)", "Slice.*a start or an end that is computed in the run; expected steps of 1"),
-    ("j = Concat<axis=0>(i, i)\ny = Slice(x, i, j)", "Slice needs as many axes and ends as starts"),
+    ("j = Concat<axis=0>(i, i)\ny = Slice(x, i, j)", "Slice needs as many axes, ends and steps as starts"),
     ("j = ReduceMax(i)\nu = Concat<axis=0>(j, four)\nv = Add(u, ones)\ny = Slice(m2, u, v)", "Slice.*a window without elements"),
     ("j = ReduceMax(i)\nk = Add(j, four)\ny = Slice(x, j, k)", "Slice takes 4 elements of 3"),
     ("y = Pow(i, x)", "Pow.*an integer to a power that is none"), ("y = Pad(i, ones, big)", "Pad.*a constant_value of 1000000000"), ("y = Pad(i, ones, ones)", "Pad has 2 values as a constant_value; expected one")])

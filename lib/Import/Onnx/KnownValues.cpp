@@ -7,10 +7,12 @@
 //
 // Operators on constants are computed at the import one by one, where there is a function for it.
 // What else follows from constants becomes ops of the network, which run in each run. Where an
-// operator must know such a value (a filter, a number of rows), these ops are run once, now.
+// operator must know such a value (a filter, a number of rows), these ops are run once, now. So it
+// may be of what is computed in the run, but bounded by two numbers that are the same.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds.h"
 #include "ElementTypes.h"
 #include "GraphImporter.h"
 #include "mlir/IR/IRMapping.h"
@@ -57,6 +59,10 @@ static OwningOpRef<ModuleOp> makeNetwork(Value value, ArrayRef<Operation *> ops)
 }
 
 HostTensorRef GraphImporter::evaluate(Value value) {
+  if (auto only = findOnlyValue(value))
+    return std::make_shared<HostTensor>(std::move(*only));
+  if (!options.evaluate)
+    return nullptr;
   auto type = cast<RankedTensorType>(value.getType());
   auto ops = findOps(value);
   if (!ops || !(type.getElementType().isF32() || isa<IntegerType>(type.getElementType())) ||
@@ -84,7 +90,7 @@ HostTensorRef GraphImporter::evaluate(Value value) {
 bool GraphImporter::evaluateInputs(const onnx::NodeProto &proto, MutableArrayRef<Entry> inputs) {
   bool isAny = false;
   for (auto [name, input] : llvm::zip(proto.input(), inputs)) {
-    if (!options.evaluate || !input.value || input.integers)
+    if (!input.value || input.integers)
       continue;
     if (HostTensorRef tensor = evaluate(input.value)) {
       entries[name] = input = Entry{tensor, {}};

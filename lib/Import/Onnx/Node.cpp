@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Node.h"
+#include "Bounds.h"
 #include "ElementTypes.h"
 #include "GraphImporter.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -310,8 +311,8 @@ static Integers::Number getElement(const HostTensor &tensor, int64_t i) {
   return static_cast<float>(std::get<std::vector<double>>(tensor.data)[i]);
 }
 
-/// A constant of integers or f32 from numbers of the laws.
-static HostTensor makeTensor(ShapeRef shape, ArrayRef<Integers::Number> numbers, Type element) {
+HostTensor onnx_import::makeTensor(ShapeRef shape, ArrayRef<Integers::Number> numbers,
+                                   Type element) {
   HostTensor result{"", Shape(shape), {}, getOnnxType(element)};
   std::vector<int64_t> integers;
   std::vector<float> floats;
@@ -329,15 +330,15 @@ static HostTensor makeTensor(ShapeRef shape, ArrayRef<Integers::Number> numbers,
   return result;
 }
 
-/// The law of an element-wise op for one element of its operands.
-static Integers::Number applyLaw(Operation *op, ArrayRef<Integers::Number> operands) {
+std::optional<Integers::Number> onnx_import::applyLaw(Operation *op,
+                                                      ArrayRef<Integers::Number> operands) {
   Integers integers;
   if (!nn::isOfReals(op))
-    return *nn::applyIntegerLaw(integers, op, operands);
+    return nn::applyIntegerLaw(integers, op, operands);
   numerics::HostArithmetic reals;
   auto numbers =
       llvm::map_to_vector(operands, [](Integers::Number x) { return std::get<float>(x); });
-  return *nn::applyLaw(reals, op, ArrayRef<float>(numbers));
+  return nn::applyLaw(reals, op, ArrayRef<float>(numbers));
 }
 
 HostTensor Node::evaluate(Value value) {
@@ -359,7 +360,7 @@ HostTensor Node::evaluate(Value value, llvm::DenseMap<Value, HostTensor> &known)
   for (int64_t i = 0, count = *countElements(shape); i < count; ++i) {
     auto elements = llvm::map_to_vector(
         operands, [&](const HostTensor &tensor) { return getElement(tensor, i); });
-    numbers.push_back(applyLaw(op, elements));
+    numbers.push_back(*applyLaw(op, elements));
   }
   return known[value] = makeTensor(shape, numbers, getElementTypeOrSelf(value));
 }

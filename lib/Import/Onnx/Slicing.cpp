@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds.h"
 #include "Compose.h"
 #include "Operators.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "octet/Support/Constants.h"
 #include <numeric>
 
@@ -82,8 +84,36 @@ static FailureOr<std::vector<int64_t>> getIntegers(Value value) {
   return std::vector<int64_t>(narrow->begin(), narrow->end());
 }
 
-/// What the elements of `value` are made of by reshapes, casts between integers, concatenations and
-/// sums with constants.
+static Positions getPositions(Value value);
+
+/// Of an nn.select, those of the operand that is chosen, where the condition is known.
+static void choosePositions(Operation *select, Positions &positions) {
+  BoundsMap known;
+  ElementBounds conditions = findBounds(select->getOperand(0), known);
+  Positions operands[] = {getPositions(select->getOperand(2)), getPositions(select->getOperand(1))};
+  auto fits = [&](size_t size) { return size == 1 || size == positions.size(); };
+  if (!fits(conditions.size()) || !fits(operands[0].size()) || !fits(operands[1].size()))
+    return;
+  for (auto [i, position] : llvm::enumerate(positions)) {
+    const Bounds &condition = *conditions[conditions.size() == 1 ? 0 : i];
+    if (!condition.isOne())
+      continue;
+    const Positions &chosen = operands[std::get<bool>(condition.low)];
+    position = chosen[chosen.size() == 1 ? 0 : i];
+  }
+}
+
+/// A cast to integers that hold all numbers of the operand.
+static bool isWidening(Operation *op) {
+  if (!isa<nn::CastOp>(op))
+    return false;
+  Type from = getElementTypeOrSelf(op->getOperand(0)), to = getElementTypeOrSelf(op->getResult(0));
+  return from.isSignlessInteger() && to.isSignlessInteger() &&
+         from.getIntOrFloatBitWidth() <= to.getIntOrFloatBitWidth();
+}
+
+/// What the elements of `value` are made of by reshapes, casts between integers, concatenations,
+/// sums with constants and choices whose conditions are known.
 static Positions getPositions(Value value) {
   Positions positions;
   if (auto constants = getIntegers(value); succeeded(constants)) {
@@ -92,8 +122,7 @@ static Positions getPositions(Value value) {
     return positions;
   }
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<nn::ReshapeOp>(op) ||
-      (isa_and_nonnull<nn::CastOp>(op) && !nn::holdsReals(op->getOperand(0).getType())))
+  if (op && (isa<nn::ReshapeOp>(op) || isWidening(op)))
     return getPositions(op->getOperand(0));
   if (isa_and_nonnull<nn::ConcatOp>(op) && shapeOf(value).size() == 1) {
     for (Value part : op->getOperands())
@@ -103,6 +132,10 @@ static Positions getPositions(Value value) {
   int64_t count = *countElements(shapeOf(value));
   for (int64_t i = 0; i < count; ++i)
     positions.push_back({value, i, 0});
+  if (isa_and_nonnull<nn::SelectOp>(op)) {
+    choosePositions(op, positions);
+    return positions;
+  }
   if (!isa_and_nonnull<nn::AddOp, nn::SubOp>(op))
     return positions;
   bool isSum = isa<nn::AddOp>(op);
@@ -124,13 +157,39 @@ static Positions getPositions(Value value) {
   return positions;
 }
 
-/// `size` elements of `data` from the position that element `i` of `start` is.
+/// Positions that are bounded by two numbers that are the same are constants.
+static void replaceKnown(Positions &positions) {
+  BoundsMap known;
+  for (Position &position : positions) {
+    auto bounds = position.base ? findBounds(position.base, known)[position.element] : std::nullopt;
+    if (bounds && bounds->isOne())
+      position = {Value(), 0, std::get<int64_t>(bounds->low) + position.offset};
+  }
+}
+
+/// Whether element `i` of `end` is behind `size` elements, if the position `start` is one of them.
+static bool endsBehind(Value end, int64_t i, const Position &start, int64_t size) {
+  constexpr int64_t kMost = 1 << 30; // so that other sums do not wrap around to one of them
+  if (std::abs(start.offset) >= kMost || size >= kMost)
+    return false;
+  BoundsMap known;
+  ElementBounds assumed(*countElements(shapeOf(start.base)));
+  assumed[start.element] = Bounds{-size - start.offset, size - 1 - start.offset};
+  known[start.base] = assumed;
+  auto bounds = findBounds(end, known)[i];
+  return bounds && std::get<int64_t>(bounds->low) >= size;
+}
+
+/// `size` elements of `data` from the position that element `i` of `start` is; one may be counted
+/// from the end.
 static MaybeValue takeWindow(Node &node, Value data, Value start, int64_t i, int64_t axis,
-                             int64_t size) {
-  std::vector<int64_t> numbers(size);
-  std::iota(numbers.begin(), numbers.end(), 0);
+                             std::optional<int64_t> size) {
   auto first = node.create<nn::SliceOp>(start, Shape{i}, Shape{1}, Shape{1});
-  auto places = integerConstant(node, "window", {size}, std::move(numbers));
+  if (failed(first) || !size)
+    return failed(first) ? first : node.create<nn::GatherOp>(data, *first, axis);
+  std::vector<int64_t> numbers(*size);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  auto places = integerConstant(node, "window", {*size}, std::move(numbers));
   // Positions before the beginning would be some at the end.
   auto zero = integerConstant(node, "zero", {1}, {0}),
        outside = integerConstant(node, "outside", {1}, {shapeOf(data)[axis]});
@@ -139,7 +198,38 @@ static MaybeValue takeWindow(Node &node, Value data, Value start, int64_t i, int
   return failed(indices) ? indices : node.create<nn::GatherOp>(data, *indices, axis);
 }
 
-/// Windows that move: from positions that are computed to those so many elements behind them.
+namespace {
+/// What a slice takes of one axis, if its start or its end is computed.
+struct AxisRange {
+  Value start, end;
+  Position first, last;
+  int64_t i, axis, step; ///< the element of `start` and `end`
+};
+} // namespace
+
+/// From a position that is computed to one so many elements behind it; or one element, because the
+/// next one would be behind all.
+static MaybeValue takeRange(Node &node, Value data, const AxisRange &range) {
+  const auto &[start, end, first, last, i, axis, step] = range;
+  int64_t whole = shapeOf(data)[axis], size = last.offset - first.offset;
+  if (!first.base && !last.base) {
+    Slice slice(shapeOf(data));
+    setRange(slice, axis, whole, first.offset, last.offset, step);
+    if (slice.sizes[axis] == 0)
+      return node.unsupported("a window without elements");
+    return node.create<nn::SliceOp>(data, slice.starts, slice.sizes, slice.steps);
+  }
+  if (first.base && step >= whole && endsBehind(end, i, first, whole))
+    return takeWindow(node, data, start, i, axis, std::nullopt);
+  if (first.base != last.base || first.element != last.element || size <= 0 || step != 1)
+    return node.unsupported("a start or an end that is computed in the run; expected steps of 1, "
+                            "and ends that are the starts and constants");
+  if (size > whole)
+    return node.invalid("takes " + Twine(size) + " elements of " + Twine(whole));
+  return takeWindow(node, data, start, i, axis, size);
+}
+
+/// Windows that move: from positions that are computed.
 static LogicalResult importMovingWindow(Node &node) {
   auto axes = node.integersFrom("axes", 3);
   auto steps = node.has(4) ? node.integers(4, "steps") : FailureOr<Shape>(Shape());
@@ -148,36 +238,24 @@ static LogicalResult importMovingWindow(Node &node) {
     return failure();
   int64_t count = *countElements(shapeOf(*start));
   Shape along = axes->value_or(allAxes(count));
+  if (steps->empty())
+    steps->assign(count, 1);
   if (shapeOf(*start).size() != 1 || shapeOf(*end) != shapeOf(*start) ||
-      count != int64_t(along.size()) || count > node.rank(0))
-    return node.invalid("needs as many axes and ends as starts");
+      count != int64_t(along.size()) || count != int64_t(steps->size()) || count > node.rank(0))
+    return node.invalid("needs as many axes, ends and steps as starts");
   if (failed(node.normalizeAxes(along, node.rank(0))))
     return failure();
   Positions first = getPositions(*start), last = getPositions(*end);
+  replaceKnown(first);
+  replaceKnown(last);
   MaybeValue result = *data;
-  for (auto [i, axis] : llvm::enumerate(along)) {
-    int64_t whole = shapeOf(*result)[axis], size = last[i].offset - first[i].offset;
-    bool isWindow = first[i].base == last[i].base && first[i].element == last[i].element &&
-                    (!first[i].base || size > 0) &&
-                    llvm::all_of(*steps, [](int64_t step) { return step == 1; });
-    if (!isWindow)
-      return node.unsupported("a start or an end that is computed in the run; expected steps of 1, "
-                              "and ends that are the starts and constants");
-    if (first[i].base && size > whole)
-      return node.invalid("takes " + Twine(size) + " elements of " + Twine(whole));
-    if (first[i].base) {
-      result = takeWindow(node, *result, *start, i, axis, size);
-    } else {
-      Slice slice(shapeOf(*result));
-      setRange(slice, axis, whole, first[i].offset, last[i].offset, /*step=*/1);
-      if (slice.sizes[axis] == 0)
-        return node.unsupported("a window without elements");
-      result = node.create<nn::SliceOp>(*result, slice.starts, slice.sizes, slice.steps);
-    }
-    if (failed(result))
-      return failure();
+  for (int64_t i = 0; i < count && succeeded(result); ++i) {
+    if ((*steps)[i] == 0)
+      return node.invalid("has a step of zero");
+    int64_t step = std::clamp<int64_t>((*steps)[i], -kMaxElements, kMaxElements);
+    result = takeRange(node, *result, {*start, *end, first[i], last[i], i, along[i], step});
   }
-  return node.setResult(*result);
+  return node.setResult(result);
 }
 
 /// Ranges are attributes up to opset 9, inputs from 10 on.
