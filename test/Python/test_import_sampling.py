@@ -38,6 +38,11 @@ CASES = {
         'y = Resize<coordinate_transformation_mode="tf_half_pixel_for_nn", nearest_mode="floor">(x, r, s)', dict(opset=11, constants={"r": f32(), "s": f32(1, 1, 1.5, 0.5)})),
     "crop": make_resize(f'mode="linear", {CROP}, extrapolation_value=-3.0', sizes=(1, 3, 5, 1), roi=(0, 0, -0.2, 0.2, 1, 1, 0.9, 0.6)),
     "crop_by_factors": make_resize(f'mode="cubic", {CROP}', scales=(1, 1, 2.0, 1.0), roi=(0, 0, 0.25, 0.0, 1, 1, 0.75, 1.0)),
+    **{f"crop_computed_{rows}_{columns}": (
+        f'r = Concat<axis=0>(z, p, o, q)\na = Resize<mode="linear", {CROP}, extrapolation_value=-3.0>(x, r, , n)\nb = Resize<mode="linear", {CROP}>(x, r, s)\ny = Neg(a)',
+        dict(opset=18, inputs={"x": [2, 3, 8, 9], "p": [2], "q": [2]}, outputs=("y", "b"),
+             constants={"n": i64(2, 3, rows, columns), "s": f32(1, 1, 0.5, 2), "z": f32(0, 0), "o": f32(1, 1)})) for rows, columns in ((5, 12), (1, 10))},
+    "crop_of_columns_computed": (f'y = Resize<mode="linear", {CROP}>(x, r, , n)', dict(opset=18, inputs={"x": [7, 9], "r": [4]}, constants={"n": i64(6, 5)})),
     "not_larger": make_resize('mode="linear", keep_aspect_ratio_policy="not_larger", axes=[3, 2]', sizes=(13, 10), inputs={"x": [1, 2, 7, 5]}),
     "not_smaller": make_resize('mode="nearest", keep_aspect_ratio_policy="not_smaller", axes=[2, 3]', sizes=(13, 10), inputs={"x": [1, 2, 7, 5]}),
     "upsampled_volume": ('y = Upsample<mode="linear">(x, s)', dict(opset=9, inputs={"x": [1, 2, 3, 4, 5]}, constants={"s": f32(1, 1, 2, 2, 2)})),
@@ -146,6 +151,9 @@ CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero":
 @pytest.mark.parametrize("line, opset, message", [
     (f'y = Resize<mode="linear", {CROP}>(x, , s)', 13, "lacks a roi"),
     (f'y = Resize<mode="linear", {CROP}>(x, r, s)', 13, "has a roi of 4 numbers; expected 8"),
+    (f'y = Resize<mode="cubic", {CROP}>(x, v, s)', 13, "a roi computed at run time, and not linear"),
+    (f'y = Resize<mode="linear", {CROP}>(l, v, , longer)', 13, "has a roi of 8 numbers; expected 6"),
+    (f'y = Resize<mode="linear", {CROP}>(l, u, , longer)', 13, "an axis of 16384 elements that becomes one of 1048576"),
     ("y = Resize(x, , f)", 13, "makes a result of shape 1x3x0x8"),
     ('y = Resize<mode="cubic">(l, , , longer)', 13, "an axis of 16384 elements that becomes one of 1048576"),
     ("y = GridSample(x, g)", 16, "has an input of shape 1x3x8x8 and a grid of shape 1x4x4x3"),
@@ -180,4 +188,4 @@ CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero":
     ("a = MelWeightMatrix(huge_count, long, one, low, high)\ny = MatMul(x, a)", 17, "a matrix of shape 4097x1073741824"),
 ])
 def test_nonsense(tmp_path, line, opset, message):
-    expect_error(tmp_path, make_network(line, opset=opset, inputs={"x": [1, 3, 8, 8], "l": [1, 16384, 1], "b": [1, 4], "c": [1, 5]}, constants=CONSTANTS), message)
+    expect_error(tmp_path, make_network(line, opset=opset, inputs={"x": [1, 3, 8, 8], "l": [1, 16384, 1], "b": [1, 4], "c": [1, 5], "v": [8], "u": [6]}, constants=CONSTANTS), message)

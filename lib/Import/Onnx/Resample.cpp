@@ -163,20 +163,32 @@ std::vector<int64_t> onnx_import::findOutside(const Resampling &how, const Resam
   return flags;
 }
 
-MaybeValue onnx_import::multiplyAlong(Node &node, MaybeValue x, int64_t axis, HostTensor matrix) {
-  if (failed(x))
+/// `shape` as the dimensions before an axis, its own, and those behind.
+static Shape joinAround(ShapeRef shape, int64_t axis) {
+  return {*countElements(shape.take_front(axis)), shape[axis],
+          *countElements(shape.drop_front(axis + 1))};
+}
+
+MaybeValue onnx_import::multiplyAlong(Node &node, MaybeValue x, int64_t axis, MaybeValue matrix) {
+  if (failed(x) || failed(matrix))
     return failure();
-  Shape shape(shapeOf(*x)), result = shape;
-  result[axis] = matrix.shape[0];
-  int64_t outer = *countElements(ShapeRef(shape).take_front(axis)),
-          inner = *countElements(ShapeRef(shape).drop_front(axis + 1));
-  auto factor = node.materialize(std::move(matrix));
-  if (failed(factor))
-    return failure();
+  Shape result(shapeOf(*x));
   auto product =
-      inner == 1
-          ? node.create<nn::LinearOp>(node.reshape(*x, {outer, shape[axis]}), *factor, Value())
-          : node.create<nn::MatmulOp>(*factor, node.reshape(*x, {outer, shape[axis], inner}));
+      node.create<nn::MatmulOp>(*matrix, node.reshape(*x, joinAround(shapeOf(*x), axis)));
+  result[axis] = shapeOf(*matrix)[0];
+  return failed(product) ? product : node.reshape(*product, result);
+}
+
+MaybeValue onnx_import::multiplyAlong(Node &node, MaybeValue x, int64_t axis, HostTensor matrix) {
+  auto factor = node.materialize(std::move(matrix));
+  if (failed(x) || failed(factor))
+    return failure();
+  Shape result(shapeOf(*x)), joined = joinAround(result, axis);
+  if (joined[2] != 1)
+    return multiplyAlong(node, x, axis, factor);
+  result[axis] = shapeOf(*factor)[0];
+  auto product =
+      node.create<nn::LinearOp>(node.reshape(*x, {joined[0], joined[1]}), *factor, Value());
   return failed(product) ? product : node.reshape(*product, result);
 }
 

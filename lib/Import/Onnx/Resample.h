@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One axis resampled at places that are known at import: elements that are gathered, or a product
-// with a constant matrix.
+// with a constant matrix. If the places are computed in the run, so is the matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,7 @@ struct ResampledAxis {
   int64_t axis, in, out;
   double scale;
   double start = 0, end = 1; ///< the part of the input, of tf_crop_and_resize
+  mlir::Value from, to;      ///< the same, one number each, where it is computed in the run
 };
 
 MaybeValue resample(Node &node, MaybeValue x, const Resampling &how, const ResampledAxis &along);
@@ -39,6 +40,11 @@ std::vector<int64_t> findOutside(const Resampling &how, const ResampledAxis &alo
 
 /// `matrix` [out, in] times `x` along `axis`.
 MaybeValue multiplyAlong(Node &node, MaybeValue x, int64_t axis, HostTensor matrix);
+MaybeValue multiplyAlong(Node &node, MaybeValue x, int64_t axis, MaybeValue matrix);
+
+/// The same as `resample` and `findOutside`, of a part that is computed in the run; linear.
+MaybeValue resampleComputed(Node &node, MaybeValue x, const ResampledAxis &along);
+MaybeValue findComputedOutside(Node &node, const ResampledAxis &along);
 
 } // namespace octet::onnx_import
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds.h"
 #include "Operators.h"
 #include "Resample.h"
 #include "Window.h"
@@ -21,9 +22,11 @@ struct Target {
   Shape sizes;
   std::vector<double> scales;
   std::vector<float> starts, ends;
+  std::vector<Value> from, to; ///< the part, where it is computed in the run
 
   bool changes(unsigned axis, int64_t size) const {
-    return sizes[axis] != size || scales[axis] != 1 || starts[axis] != 0 || ends[axis] != 1;
+    return sizes[axis] != size || scales[axis] != 1 || starts[axis] != 0 || ends[axis] != 1 ||
+           from[axis];
   }
 };
 } // namespace
@@ -31,8 +34,12 @@ struct Target {
 /// The whole of every dimension, as it is.
 static Target getSameTarget(ShapeRef shape) {
   size_t rank = shape.size();
-  return {Shape(shape), std::vector<double>(rank, 1), std::vector<float>(rank, 0),
-          std::vector<float>(rank, 1)};
+  return {Shape(shape),
+          std::vector<double>(rank, 1),
+          std::vector<float>(rank, 0),
+          std::vector<float>(rank, 1),
+          std::vector<Value>(rank),
+          std::vector<Value>(rank)};
 }
 
 /// A part of the input (tf_crop_and_resize) does not change the size, although ONNX's text has it
@@ -76,19 +83,37 @@ static LogicalResult setSizes(Node &node, Target &target, ShapeRef sizes, ShapeR
   return success();
 }
 
-/// Begins, then ends of the axes.
-static LogicalResult setRoi(Node &node, Target &target, ShapeRef axes) {
+/// Number `i` of a roi that is computed in the run.
+static Value takeNumber(Node &node, Value roi, int64_t i) {
+  return nn::SliceOp::create(node.builder(), node.loc(),
+                             RankedTensorType::get({1}, getElementTypeOrSelf(roi)), roi,
+                             ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
+}
+
+/// Begins, then ends of the axes. Those that are known are no matter of the run.
+static LogicalResult setRoi(Node &node, Target &target, ShapeRef axes, bool mayBeComputed) {
   if (!node.has(1))
     return node.invalid("lacks a roi");
-  auto roi = node.floats(1, "a roi");
+  if (!node.constant(1) && !mayBeComputed)
+    return node.unsupported("a roi computed at run time, and not linear");
+  int64_t count = axes.size(), given = *countElements(node.shape(1));
+  if (given != 2 * count)
+    return node.invalid("has a roi of " + Twine(given) + " numbers; expected " + Twine(2 * count));
+  auto roi = node.value(1);
   if (failed(roi))
     return failure();
-  if (roi->size() != 2 * axes.size())
-    return node.invalid("has a roi of " + Twine(roi->size()) + " numbers; expected " +
-                        Twine(2 * axes.size()));
+  roi = node.reshape(*roi, {given});
+  BoundsMap known;
+  ElementBounds bounds = findBounds(*roi, known);
+  auto isKnown = [&](int64_t i) { return bounds[i] && bounds[i]->isOne(); };
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    target.starts[axis] = (*roi)[i];
-    target.ends[axis] = (*roi)[axes.size() + i];
+    if (isKnown(i) && isKnown(count + i)) {
+      target.starts[axis] = std::get<float>(bounds[i]->low);
+      target.ends[axis] = std::get<float>(bounds[count + i]->low);
+      continue;
+    }
+    target.from[axis] = takeNumber(node, *roi, i);
+    target.to[axis] = takeNumber(node, *roi, count + i);
   }
   return success();
 }
@@ -123,21 +148,33 @@ static MaybeValue resizePlanes(Node &node, const Target &target, const Resamplin
   return failed(result) ? result : MaybeValue(node.reshape(*result, target.sizes));
 }
 
+/// Truth values, whether results along the axis are outside of the input; nothing if none is.
+static std::optional<MaybeValue> flagOutside(Node &node, const Resampling &how,
+                                             const ResampledAxis &along) {
+  if (along.from)
+    return findComputedOutside(node, along);
+  std::vector<int64_t> outside = findOutside(how, along);
+  if (!llvm::is_contained(outside, 1))
+    return std::nullopt;
+  return node.materialize({node.nameConstant("outside" + Twine(along.axis)),
+                           {along.out},
+                           std::move(outside),
+                           onnx::TensorProto::BOOL});
+}
+
 /// `x` with another value where the axis is outside of the input.
 static MaybeValue extrapolate(Node &node, MaybeValue x, const Resampling &how,
                               const ResampledAxis &along) {
-  std::vector<int64_t> outside = findOutside(how, along);
-  if (failed(x) || !llvm::is_contained(outside, 1))
+  auto flags = succeeded(x) ? flagOutside(node, how, along) : std::nullopt;
+  if (!flags)
     return x;
+  if (failed(*flags))
+    return failure();
   Shape shape(shapeOf(*x).size(), 1);
   shape[along.axis] = along.out;
-  auto flags = node.materialize({node.nameConstant("outside" + Twine(along.axis)), shape,
-                                 std::move(outside), onnx::TensorProto::BOOL});
   auto value = node.number("extrapolation", node.getFloat("extrapolation_value", 0));
-  auto other = succeeded(value) ? node.cast(value, getElementTypeOrSelf(*x)) : value;
-  if (failed(flags) || failed(other))
-    return failure();
-  return node.createAs<nn::SelectOp>(getElementTypeOrSelf(*x), *flags, *other, *x);
+  return select(node, node.reshape(**flags, shape),
+                succeeded(value) ? node.cast(value, getElementTypeOrSelf(*x)) : value, x);
 }
 
 /// Axis by axis, the last one first.
@@ -148,9 +185,10 @@ static MaybeValue resampleAxes(Node &node, const Target &target, const Resamplin
   for (int64_t axis = shape.size() - 1; axis >= 0; --axis)
     if (target.changes(axis, shape[axis]))
       axes.push_back({axis, shape[axis], target.sizes[axis], target.scales[axis],
-                      target.starts[axis], target.ends[axis]});
+                      target.starts[axis], target.ends[axis], target.from[axis], target.to[axis]});
   for (const ResampledAxis &along : axes)
-    result = resample(node, result, how, along);
+    result =
+        along.from ? resampleComputed(node, result, along) : resample(node, result, how, along);
   for (const ResampledAxis &along : axes)
     result = extrapolate(node, result, how, along);
   return result;
@@ -212,7 +250,8 @@ LogicalResult octet::onnx_import::importResize(Node &node) {
     return node.invalid("has neither scales nor sizes");
   Target target = getSameTarget(node.shape(0));
   Resampling how = readAttributes(node, isOld);
-  if (how.coordinates == "tf_crop_and_resize" && failed(setRoi(node, target, *axes)))
+  bool isPlain = how.mode == "linear" && !how.antialias && !how.excludesOutside;
+  if (how.coordinates == "tf_crop_and_resize" && failed(setRoi(node, target, *axes, isPlain)))
     return failure();
   if (given(sizesInput)) {
     auto sizes = node.integers(sizesInput, "sizes");
