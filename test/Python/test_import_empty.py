@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 octet = pytest.importorskip("octet")
-from test_integers import make_network, numbers, run_onnxruntime  # noqa: E402
+from test_integers import check, make_network, numbers, run_onnxruntime  # noqa: E402
 
 PAST = "k = Concat<axis=1>(p, x)\ny = Relu(k)"
 
@@ -25,8 +25,8 @@ def test_a_past_without_elements_is_left_out():
         assert len(octet.compile(data, input_shapes={"past": (0,)}).inputs) == 1
     with pytest.raises(octet.InputError, match="expected positive integers"):
         octet.compile(data, input_shapes={"p": [(2, 0, 3), (2, 1, 3)]})
-    with pytest.raises(octet.CompileError, match="no elements"):
-        octet.compile(make_network("y = Relu(x)", {"x": ("float32", [0, 3])}, {"y": "float32"}))
+    with pytest.raises(octet.CompileError, match='reads the constant "x", which has no elements'):
+        octet.compile(make_network("y = Softmax(x)", {"x": ("float32", [0, 3])}, {"y": "float32"}))
 
 
 def test_outputs_without_elements_are_left_out():
@@ -36,6 +36,12 @@ def test_outputs_without_elements_are_left_out():
     assert list(network.run({"x": numbers("float32", 3)})) == ["y"]
     with pytest.raises(octet.CompileError, match="no output has elements"):
         octet.compile(make_network("z = Identity(e)", {"x": ("float32", [3])}, {"z": "float32"}, constants))
+
+
+def test_functions_of_no_elements():
+    """As tf2onnx writes the places of diagonals."""
+    nodes = "r = Range(z, z, o)\na = Abs(r)\nk = Concat<axis=0>(a, i)\nc = Cast<to=1>(a)\ng = Gelu(c)\nl = Concat<axis=0>(g, x)\ny = Gather<axis=0>(l, k)"
+    check(nodes, dict(x=numbers("float32", 3)), {"y": "float32"}, dict(z=np.int64(0), o=np.int64(1), i=[2, 0]), opset=20)
 
 
 def test_an_output_given_twice_is_there_once():

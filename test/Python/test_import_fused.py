@@ -103,6 +103,8 @@ CASES = {
                     dict(inputs={"x": [2, 3, 5], "s": [2, 3, 2]}, constants={"w": (3, 1, 3), "b": (3,)}, outputs=("y", "t"))),
     "causal_conv_dilated": ('y, t = com.microsoft.CausalConvWithState<activation="silu", dilation=2>(x, w)',
                             dict(inputs={"x": [2, 3, 7]}, constants={"w": (3, 1, 3)}, outputs=("y", "t"))),
+    "range": ("r = com.microsoft.Range(o, e)\ns = com.microsoft.Range(o, e, t)\na = Add(x, r)\nb = Gather<axis=0>(s, i)\ny = Add(a, b)",
+              dict(inputs={"x": [4]}, constants={"o": np.float32(1), "e": np.float32(5), "t": np.float32(2), "i": i32(1, 0, 0, 1)})),
     "gelu": ("y = com.microsoft.Gelu(x)", {}),
     "bias_gelu": ("y = com.microsoft.BiasGelu(x, b)", dict(constants={"b": (8,)})),
     "fast_gelu": ("y = com.microsoft.FastGelu(x, b)\nz = com.microsoft.FastGelu(x)", dict(constants={"b": (8,)}, outputs=("y", "z"))),

@@ -144,7 +144,14 @@ template <typename Function> static LogicalResult foldUnary(Node &node, Function
   return node.setResult(std::move(result));
 }
 
+/// Whether the input is a constant without elements: so is the result.
+static bool readsNothing(const Node &node) {
+  return node.constant(0) && node.constant(0)->size() == 0;
+}
+
 template <typename OpTy> static LogicalResult importUnary(Node &node) {
+  if (readsNothing(node))
+    return node.setResult(HostTensor(*node.constant(0)));
   constexpr bool takesIntegers = OpTy::template hasTrait<nn::OfOneKind>();
   return node.setSmallComputed(node.compute<OpTy>(takesIntegers ? node.any(0) : node.value(0)));
 }
@@ -152,6 +159,8 @@ template <typename OpTy> static LogicalResult importUnary(Node &node) {
 /// The attribute's value is one of the table's, which the enumeration has.
 template <typename OpTy, typename Form>
 static LogicalResult importForm(Node &node, StringRef attribute) {
+  if (readsNothing(node))
+    return node.setResult(HostTensor(*node.constant(0)));
   auto input = node.value(0);
   auto form = nn::symbolizeEnum<Form>(node.getString(attribute, nn::stringifyEnum(Form())));
   return failed(input) ? failure() : node.setResult(node.create<OpTy>(*input, *form));

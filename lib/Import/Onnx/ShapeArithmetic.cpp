@@ -89,6 +89,7 @@ LogicalResult octet::onnx_import::importSize(Node &node) {
   return node.setResult(HostTensor{"", {}, std::vector<int64_t>{*countElements(node.shape(0))}});
 }
 
+/// That of com.microsoft may lack its step, which is 1.
 LogicalResult octet::onnx_import::importRange(Node &node) {
   if (!node.allConstant())
     return node.unsupported("bounds computed at run time");
@@ -96,8 +97,9 @@ LogicalResult octet::onnx_import::importRange(Node &node) {
   LogicalResult status = std::visit(
       [&](auto &values) -> LogicalResult {
         using Vector = std::decay_t<decltype(values)>;
+        Vector one{1};
         auto *end = std::get_if<Vector>(&node.constant(1)->data),
-             *step = std::get_if<Vector>(&node.constant(2)->data);
+             *step = node.has(2) ? std::get_if<Vector>(&node.constant(2)->data) : &one;
         if (!end || !step || values.size() != 1 || end->size() != 1 || step->size() != 1)
           return node.invalid("needs three scalars of one type");
         auto first = values[0], delta = (*step)[0];
