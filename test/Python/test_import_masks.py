@@ -49,6 +49,18 @@ CASES["places_of_two_dimensions_dropped"] = (
     dict(x=numbers("float32", 5, 3), i=numbers("int64", 2, 4, 1, low=0, high=5), m=numbers("int8", 2, 4, low=0, high=2).astype(bool), u=numbers("float32", 2, 4, 3)),
     {"y": "float32"})
 
+# Unique chooses the first of equal numbers: its order shows where updates meet. Compress chooses among what is chosen.
+MEET = "h = Div(v, two)\nu = Unsqueeze(h, last)\nb = ScatterND(x, u, c)\nd = ScatterElements<reduction=\"add\">(z, v, p)"
+COUNTED = dict(i=np.array([5, 3, -3, 3, 4, 5, 5, -8]), x=numbers("int64", 5))
+NUMBERS = dict(two=np.int64(2), last=[-1], z=np.zeros(9, np.int64))
+for attributes, group in (("", "w"), ("<sorted=0>", ""), ("<axis=0>", "w")):
+    CASES[f"different_numbers{attributes}"] = (f"v, p, {group}, c = Unique{attributes}(i)\n{MEET}", COUNTED, dict.fromkeys("bd" + group, "int64"), NUMBERS)
+CASES["different_rows"] = (
+    "v, , w, c = Unique<axis=0>(i)\ns = Slice(v, one, two, one)\nq = Squeeze(s, one)\nl = Less(q, n)\ng = Greater(q, m)\nk = And(g, l)\nt = Compress<axis=0>(v, k)\n"
+    "e = Compress<axis=0>(c, k)\na = ScatterND(x, t, e)\nh = Shape(t)\nr = Slice(h, zero, one, zero)\no = ConstantOfShape(r)\nd = ScatterND<reduction=\"max\">(z, t, o)",
+    dict(i=np.array([[0, 3], [1, 5], [0, 3], [1, -1], [0, 1], [1, 2], [1, 5], [0, 3], [1, 2]]), x=numbers("int64", 2, 5), n=np.array(5)), {"a": "int64", "d": "float32", "w": "int64"},
+    dict(zero=[0], one=[1], two=[2], m=np.int64(-1), z=np.full((2, 5), -1, np.float32)))
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_operators(name):

@@ -44,6 +44,19 @@ def test_rows_of_a_mask_are_refused_where_others_do_not_fit_them(tmp_path, line)
     expect_error(tmp_path, model, 'node "p" (NonZero, domain ai.onnx, opset 18): the shape of its result depends on data')
 
 
+@pytest.mark.parametrize("line", ["y, , , c = Unique(i)", "y, , w, c = Unique<sorted=0>(i)\na = ScatterElements(z, y, c)\nb = Add(a, w)", "y, , , c = Unique(x)\na = ScatterElements(z, c, c)",
+                                  "y, , , c = Unique(l)\na = ScatterElements(z, y, c)", "y, , , c = Unique<axis=1>(t)\na = ScatterElements(z, c, c)",
+                                  "y, , , c = Unique(i)\nd = Slice(c, c, y)\na = ScatterElements(z, d, d)", "y, , , c = Unique(i)\na = ScatterElements(t, c, c)",
+                                  "y, , , c = Unique(i)\nd, , , e = Unique(i)\na = ScatterElements(z, y, e)"])
+def test_different_numbers_are_refused_where_they_are_not_composed(tmp_path, line):
+    """Their number counts, or they are no integers, too many, along another axis, chosen by another operator."""
+    model = make_network(line, inputs={"x": [4], "i": [4], "l": [1025], "t": [2, 3]}, constants={"z": np.zeros(9, np.int64)}, opset=18,
+                         outputs=("y", "b")[-1:] if "b =" in line else ("a",) if "a =" in line else ("y",))
+    for given in model.graph.input[1:]:
+        given.type.tensor_type.elem_type = TensorProto.INT64
+    expect_error(tmp_path, model, "(Unique, domain ai.onnx, opset 18): the shape of its result depends on data")
+
+
 @pytest.mark.parametrize("nodes, remedy", [("", "d=0"), ("t = Not(d)\n", "d=1"), ("a = Not(d)\nt = Not(a)\n", "d=0"), ("t = And(d, d)\n", "")])
 def test_training_that_is_asked_for_in_the_run(tmp_path, nodes, remedy):
     """The message says how the flag is given."""

@@ -119,11 +119,17 @@ private:
 
   llvm::LogicalResult importNode(const onnx::NodeProto &proto);
   llvm::LogicalResult importOperator(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs);
-  /// NonZero of a mask; nodes that read what it chooses, if what they make of it has a known shape.
+  /// NonZero of a mask, or Unique, which chooses; nodes that read what is chosen, if what they make
+  /// of it has a known shape.
   llvm::LogicalResult importMask(const onnx::NodeProto &proto, const Entry &mask);
+  llvm::LogicalResult importDistinct(const onnx::NodeProto &proto, const Entry &rows);
   llvm::LogicalResult importMasked(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs);
   llvm::LogicalResult importOnElements(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
                                        const Masked &masked);
+  llvm::LogicalResult importOnAll(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> all,
+                                  const Masked &masked);
+  llvm::LogicalResult scatterElements(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
+                                      const Masked &masked);
   /// Refuses the NonZero behind an entry; false if there is none.
   bool refuseMasked(const Entry &entry);
   void importKnown(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs, bool isFolded);

@@ -21,7 +21,7 @@ class GraphImporter;
 /// rows; their number; or themselves, as what all elements would be.
 struct Masked {
   enum Kind { columns, rows, places, shape, count, elements } kind;
-  const onnx::NodeProto *origin; ///< the NonZero
+  const onnx::NodeProto *origin; ///< the NonZero or Unique
   mlir::Value mask;              ///< truth values
 };
 
