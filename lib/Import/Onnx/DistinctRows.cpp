@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-/// As many rows are compared with each other as loops may have trips.
+/// The comparisons are as many as the square of this.
 static constexpr int64_t kMostRows = 1024;
 
 /// The rows [N, C] that the operator compares, if they are integers along the first axis.
