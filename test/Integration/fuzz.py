@@ -75,7 +75,8 @@ def find_range(model, feed, runs=8):
     """The least and the largest values of each output where inputs and constants change in their last bits: where these differ, what is
     rounded lies between two integers, or what is compared is equal."""
     rng = np.random.default_rng(0)
-    ends = {name for node in model.graph.node if node.op_type == "Range" for name in node.input}  # which say how many there are
+    sizes = {"Range": slice(None), "Resize": slice(2, 3), "Upsample": slice(1, 2)}  # inputs that say how many there are
+    ends = {name for node in model.graph.node if node.op_type in sizes for name in node.input[sizes[node.op_type]]}
 
     def shake(array):
         is_real = array.dtype in (np.float32, np.float64)

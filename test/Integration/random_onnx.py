@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import exporter_steps
 import function_steps
 import integer_steps
 import quantized_steps
@@ -360,8 +361,9 @@ STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (a
          (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.suppression, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4)),
          *[(step, 1, (1, 2, 3, 4)) for step in (integer_steps.arithmetic, integer_steps.truth, integer_steps.ranking, integer_steps.scattering, integer_steps.known,
                                                 sequence_steps.control_flow, sequence_steps.lists)],
-         (function_steps.recent, 2, (1, 2, 3, 4)), (quantized_steps.quantized, 2, (1, 2, 3, 4)),
-         (function_steps.pairs, 1, (1, 2, 3, 4)), (sequence_steps.recurrence, 2, (3,)), (sequence_steps.attention, 4, (3,))]
+         (function_steps.recent, 2, (1, 2, 3, 4)), (quantized_steps.quantized, 3, (1, 2, 3, 4)),
+         (function_steps.pairs, 1, (1, 2, 3, 4)), (sequence_steps.recurrence, 2, (3,)), (sequence_steps.attention, 4, (3,)),
+         (exporter_steps.by_data, 2, (1, 2, 3, 4)), (exporter_steps.few_bits, 1, (1, 2, 3, 4)), (exporter_steps.decoding, 4, (2, 3))]
 
 
 def make_random_model(seed):

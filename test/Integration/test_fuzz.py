@@ -278,8 +278,8 @@ def test_ties_are_not_blamed(tmp_path):
 
 def test_networks_together(tmp_path, emulator):
     """Networks of one opset, and those that choose scales in each run, in one file each."""
-    batches = list(fuzz.take_batches(range(60), 8))
-    assert sorted(seed for batch in batches for seed in batch) == list(range(60))
+    batches = list(fuzz.take_batches(range(100), 8))
+    assert sorted(seed for batch in batches for seed in batch) == list(range(100))
     static = next(batch for batch in batches if len(batch) > 3 and not any(map(fuzz.is_dynamic, batch.values())))
     dynamic = next(batch for batch in batches if all(map(fuzz.is_dynamic, batch.values())))
     for batch in (static, dynamic):
