@@ -103,6 +103,14 @@ LogicalResult octet::onnx_import::importQLinearConcat(Node &node) {
   return importBetween(node, importConcat, operands, 0);
 }
 
+/// Both operands have their own parameters.
+LogicalResult octet::onnx_import::importQLinearWhere(Node &node) {
+  auto yes = dequantize(node, node.entry(1), {2, 3}), no = dequantize(node, node.entry(4), {5, 6});
+  if (failed(yes) || failed(no))
+    return failure();
+  return setQuantized(node, node.compose(importWhere, {node.entry(0), *yes, *no}), {7, 8}, 1);
+}
+
 /// Tables, scale and bias are quantized; their scales lie behind the mask, their zero points behind
 /// these.
 LogicalResult octet::onnx_import::importQEmbedLayerNormalization(Node &node) {
@@ -151,10 +159,29 @@ static FailureOr<Entry> dequantizeBias(Node &node, unsigned i, unsigned inputSca
   return failed(type) ? FailureOr<Entry>() : dequantize(node, *bias, *type);
 }
 
-LogicalResult octet::onnx_import::importQLinearConv(Node &node) {
+/// An image whose channels move from its second to its last dimension, or back.
+static FailureOr<Entry> moveChannels(Node &node, const Entry &image, bool toLast) {
+  auto value = node.toValue(image);
+  if (failed(value))
+    return failure();
+  if (shapeOf(*value).size() < 3)
+    return node.invalid("has an input that is no image");
+  Shape order = allAxes(shapeOf(*value).size());
+  auto second = order.begin() + 1, last = order.end() - 1;
+  std::rotate(second, toLast ? second + 1 : last, order.end());
+  auto moved = node.create<nn::TransposeOp>(*value, order);
+  return failed(moved) ? FailureOr<Entry>() : Entry{nullptr, *moved};
+}
+
+/// With `isLast`, channels are the last dimension of input and result.
+static LogicalResult importQuantizedConv(Node &node, bool isLast) {
   auto input = dequantize(node, node.entry(0), {1, 2});
   auto weights = dequantize(node, node.entry(3), {4, 5});
   if (failed(input) || failed(weights))
+    return failure();
+  if (isLast)
+    input = moveChannels(node, *input, /*toLast=*/false);
+  if (failed(input))
     return failure();
   SmallVector<Entry> reals{*input, *weights};
   if (node.has(8)) {
@@ -163,7 +190,17 @@ LogicalResult octet::onnx_import::importQLinearConv(Node &node) {
       return failure();
     reals.push_back(*bias);
   }
-  return setQuantized(node, node.compose(importConv, reals), {6, 7}, 0);
+  auto result = node.compose(importConv, reals);
+  if (succeeded(result) && isLast)
+    result = moveChannels(node, *result, /*toLast=*/true);
+  return setQuantized(node, result, {6, 7}, 0);
+}
+
+LogicalResult octet::onnx_import::importQLinearConv(Node &node) {
+  return importQuantizedConv(node, /*isLast=*/false);
+}
+LogicalResult octet::onnx_import::importChannelsLastQLinearConv(Node &node) {
+  return importQuantizedConv(node, node.getInt("channels_last", 0));
 }
 
 /// Scales of rows of the first matrix and of columns of the second.

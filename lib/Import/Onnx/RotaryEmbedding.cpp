@@ -146,3 +146,59 @@ LogicalResult octet::onnx_import::importFusedRotaryEmbedding(Node &node) {
       node.compose(rotateFused, {node.entry(0), node.entry(2), node.entry(3), *positions});
   return failed(result) ? failure() : node.setResult(*result);
 }
+
+//===----------------------------------------------------------------------===//
+// Several positions
+//===----------------------------------------------------------------------===//
+
+/// Which of three positions gives angle `k`: sections lie one behind the other, or the second and
+/// the third one take every third angle.
+static int64_t getStream(ShapeRef sections, int64_t k, bool isInterleaved) {
+  if (isInterleaved)
+    return k % 3 != 0 && k < 3 * sections[k % 3] ? k % 3 : 0;
+  return k < sections[0] ? 0 : k < sections[0] + sections[1] ? 1 : 2;
+}
+
+/// Input `i`, a table of angles, at those of three positions that give them: [batch, length, half].
+static MaybeValue mixAngles(Node &node, unsigned i, ShapeRef sections, bool isInterleaved) {
+  auto rows = node.compose(importGather, {node.entry(i), node.entry(1)});
+  auto all = failed(rows) ? MaybeValue() : node.toValue(*rows);
+  if (failed(all))
+    return failure();
+  Shape one(shapeOf(*all)), starts(4, 0), steps(4, 1);
+  one[0] = 1;
+  MaybeValue mixed;
+  for (int64_t stream = 0; stream < 3; ++stream) {
+    starts[0] = stream;
+    auto part = node.create<nn::SliceOp>(*all, starts, one, steps);
+    std::vector<int64_t> isIts;
+    for (int64_t k = 0; k < one.back(); ++k)
+      isIts.push_back(getStream(sections, k, isInterleaved) == stream);
+    auto its = compare(node, nn::Predicate::less, integerConstant(node, "none", {}, {0}),
+                       integerConstant(node, "stream", {one.back()}, std::move(isIts)));
+    mixed = stream == 0 ? part : select(node, its, part, mixed);
+  }
+  return failed(mixed) ? mixed : node.reshape(*mixed, ShapeRef(one).drop_front());
+}
+
+/// Places in time and in an image.
+LogicalResult octet::onnx_import::importMRotaryEmbedding(Node &node) {
+  Shape shape = node.shape(0), positions = node.shape(1), angles = node.shape(2);
+  Shape sections = node.getInts("mrope_section").value_or(Shape());
+  if (node.getFloat("scale", 1) != 1)
+    return node.unsupported("a scale");
+  bool fits = shape.size() >= 3 && angles.size() == 2 && sections.size() == 3 &&
+              positions == Shape{3, shape[0], shape[shape.size() - 2]} && node.shape(3) == angles &&
+              sections[0] + sections[1] + sections[2] == angles[1];
+  if (!fits)
+    return node.invalid("has inputs of shape " + node.printInputShapes() + " and sections of " +
+                        printShape(sections));
+  bool isInterleaved = node.getInt("mrope_layout", 0);
+  auto cosines = mixAngles(node, 2, sections, isInterleaved),
+       sines = mixAngles(node, 3, sections, isInterleaved);
+  if (failed(cosines) || failed(sines))
+    return failure();
+  auto result = node.compose(importRotaryEmbedding,
+                             {node.entry(0), Entry{nullptr, *cosines}, Entry{nullptr, *sines}});
+  return failed(result) ? failure() : node.setResult(*result);
+}
