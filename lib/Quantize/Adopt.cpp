@@ -288,8 +288,10 @@ static bool makeBiasReal(OpBuilder &builder, nn::ProductOpInterface product) {
 /// biases, parts of a concatenation, tables.
 static bool readsIntegers(OpOperand &use) {
   auto dequantize = use.get().getDefiningOp<DequantizeOp>();
+  bool isBias =
+      dequantize && getQuantizedType(dequantize.getInput()).getStorageTypeIntegralWidth() == 32;
   return (getProduct(use.getOwner()) && use.getOperandNumber() > 0) ||
-         &kernel::getOperatorRow(use.getOwner()) == &kernel::Operators::movement ||
+         (&kernel::getOperatorRow(use.getOwner()) == &kernel::Operators::movement && !isBias) ||
          (dequantize && kernel::readsStored(use, getStoredElementType(dequantize.getInput())));
 }
 

@@ -124,8 +124,10 @@ static DenseSet<Operation *> findFloats(const Backend &backend, Block &block) {
     floats = findNormOps(block);
   if (FloatSumsOp sums = backend.getFloatSums())
     floats.insert_range(findLongSums(block, sums.getLength()));
-  if (!backend.getStatesReason().empty())
+  if (!backend.getStatesReason().empty()) {
     floats.insert_range(findGateSums(backend, block));
+    floats.insert_range(findScanOps(block));
+  }
   return floats;
 }
 

@@ -11,12 +11,16 @@
 using namespace mlir;
 using namespace octet;
 
-/// The tensor whose squares `op` averages or adds up, or null.
-static Value getNormalized(Operation &op) {
+/// The product whose elements `op` averages or adds up, perhaps in another shape, if it is that of
+/// a tensor by itself; or null.
+static nn::MulOp getSquare(Operation &op) {
   if (!isa<nn::ReduceMeanOp, nn::ReduceSumOp>(op))
     return {};
-  auto square = op.getOperand(0).getDefiningOp<nn::MulOp>();
-  return square && square.getLhs() == square.getRhs() ? square.getLhs() : Value();
+  Value value = op.getOperand(0);
+  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
+    value = reshape.getInput();
+  auto square = value.getDefiningOp<nn::MulOp>();
+  return square && square.getLhs() == square.getRhs() ? square : nn::MulOp();
 }
 
 /// What computes with the average `mean` alone, element by element, moved at most, up to what
@@ -43,9 +47,9 @@ DenseSet<Operation *> octet::findNormOps(Block &block) {
   SmallVector<Value> values;
   DenseSet<Operation *> found;
   for (Operation &op : block)
-    if (Value value = getNormalized(op)) {
-      values.push_back(value);
-      found.insert_range(ArrayRef{op.getOperand(0).getDefiningOp(), &op});
+    if (nn::MulOp square = getSquare(op)) {
+      values.push_back(square.getLhs());
+      found.insert_range(ArrayRef{square.getOperation(), &op});
       findReadersOfAverage(&op, found);
     }
   DenseSet<Value> seen;

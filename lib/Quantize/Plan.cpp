@@ -155,8 +155,10 @@ void Planner::keepFloatByStructure() {
   StringRef states = backend.getStatesReason(), norms = backend.getNormsReason(),
             angles = backend.getAnglesReason(), ratios = backend.getRatiosReason();
   for (Block &block : function.getFunctionBody()) {
-    if (!states.empty() && !quantizedOutputs)
+    if (!states.empty() && !quantizedOutputs) {
       keepFloat(findStateOps(block), "OCT107", states);
+      keepFloat(findScanOps(block), "OCT107", states);
+    }
     if (!norms.empty()) {
       DenseSet<Operation *> ops = findNormOps(block);
       keepFloat(ops, "OCT109", norms);

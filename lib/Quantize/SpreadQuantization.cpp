@@ -41,8 +41,8 @@ QuantizedType octet::getStoredType(Operation *op) {
     auto own = dequantize ? dyn_cast<quant::UniformQuantizedType>(
                                 dequantize.getInput().getType().getElementType())
                           : quant::UniformQuantizedType();
-    if (!own || (type && own != type))
-      return {};
+    if (!own || own.getStorageTypeIntegralWidth() > 16 || (type && own != type))
+      return {}; // integers of 32 bits are biases
     type = own;
   }
   auto fill = dyn_cast<nn::FillOpInterface>(op);

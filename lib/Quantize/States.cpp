@@ -14,6 +14,7 @@
 #include "octet/Quantize/States.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Support/Constants.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -125,6 +126,50 @@ DenseSet<Operation *> octet::findRecurrentUnits(ArrayRef<const Unit *> units) {
     if (sharing.size() > 1 && isRecurrence(sharing))
       for (const Unit *unit : sharing)
         found.insert(unit->op);
+  return found;
+}
+
+/// What computes `value` before it is moved, or null.
+static Operation *getSource(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && op->hasTrait<nn::DataMovement>() && op->getNumOperands() == 1)
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+namespace {
+/// The sum that another one adds to, and the product between them.
+struct ScanStep {
+  Operation *before = nullptr, *product = nullptr;
+  unsigned number = 1;
+};
+} // namespace
+
+/// Follows `add` back through a product, neither of whose operands is a constant.
+static ScanStep getScanStep(nn::AddOp add, const DenseMap<Operation *, ScanStep> &sums) {
+  for (Value operand : add->getOperands()) {
+    auto product = dyn_cast_if_present<nn::MulOp>(getSource(operand));
+    if (!product || isConstant(product.getLhs()) || isConstant(product.getRhs()))
+      continue;
+    for (Value factor : product->getOperands())
+      if (auto before = sums.find(getSource(factor)); before != sums.end())
+        return {before->first, product, before->second.number + 1};
+  }
+  return {};
+}
+
+DenseSet<Operation *> octet::findScanOps(Block &block) {
+  DenseMap<Operation *, ScanStep> sums;
+  DenseSet<Operation *> found;
+  for (auto add : block.getOps<nn::AddOp>()) {
+    ScanStep step = getScanStep(add, sums);
+    sums[add] = step;
+    if (step.number < kLeastSteps)
+      continue;
+    for (Operation *op = add; op && found.insert(op).second; op = sums.lookup(op).before)
+      if (Operation *product = sums.lookup(op).product)
+        found.insert(product);
+  }
   return found;
 }
 

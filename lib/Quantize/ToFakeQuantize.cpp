@@ -83,6 +83,11 @@ static QuantizedType getSignedBytes(QuantizedType type, QuantParams params) {
 
 static bool isSignedByte(int64_t distance) { return distance >= -128 && distance <= 127; }
 
+static bool isCentered(QuantizedType type) {
+  return type.isSigned() && llvm::all_of(numerics::getParams(type).zeroPoints,
+                                         [](int64_t point) { return point == 0; });
+}
+
 /// [N.centered] Signed bytes with zero points of 0 for the same real numbers; the type itself if
 /// there are none.
 static QuantizedType getCenteredType(const Constant &constant, ArrayRef<int64_t> shape) {
@@ -244,14 +249,15 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
   /// Weights that no product reads as they are get a wider range.
   static void widen(OpBuilder &builder, DequantizeOp op, Value reals, const Constant &constant) {
     auto trained = reals.getDefiningOp<FakeQuantizeOp>();
-    if (!trained || cast<QuantizedType>(trained.getQuantizedType()).isSigned())
-      return;
     auto isWeight = [](OpOperand &use) {
       auto product = dyn_cast<nn::ProductOpInterface>(use.getOwner());
       return product && product.getWeightOperand() == &use;
     };
+    if (!trained || isCentered(cast<QuantizedType>(trained.getQuantizedType())) ||
+        llvm::none_of(op->getUses(), isWeight))
+      return;
     QuantizedType type = getWidenedType(constant, trained.getType().getShape());
-    if (!type || llvm::none_of(op->getUses(), isWeight))
+    if (!type)
       return;
     Value widened = FakeQuantizeOp::create(builder, op.getLoc(), trained.getType(),
                                            trained.getInput(), TypeAttr::get(type));

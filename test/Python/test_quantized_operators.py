@@ -112,8 +112,35 @@ EXACT = {
         "m = ReduceMax<axes=[0,2,3], keepdims=0>(x)\ns = Mul(m, c)\nt = Mul(s, h)\nz = Cast<to=2>(t)\ny = QuantizeLinear(x, s, z)",
         dict(constants={"c": np.float32(0.01), "h": np.float32(1000)}, inputs=IMAGE, types={"y": U8})),
     "dynamic_integers": ("q, s, z = DynamicQuantizeLinear(x)\ny = DequantizeLinear(q, s, z)", dict(inputs=ROWS)),
+    "table_of_integers": ("i = Cast<to=7>(x)\nj = Mod(i, rows)\ne = Gather(t, j)\nq = com.microsoft.QLinearAdd(e, xs, xz, p, xs, xz, ys, yz)\ny = DequantizeLinear(q, ys, yz)",
+                          dict(constants={**A, "rows": np.int64(7), "t": integers((7, 16), 0, 256, np.uint8), "p": integers((1, 16), 0, 256, np.uint8)}, inputs={"x": [2, 5]})),
+    "chosen_integers": ("q = QuantizeLinear(x, xs, xz)\ng = Gather<axis=1>(q, i)\nr = ReduceMax<axes=[2], keepdims=0>(g)\ny = DequantizeLinear(r, xs, xz)",
+                        dict(constants={**A, "i": np.array([3, 0, 2])}, inputs=IMAGE)),
+    "norm_with_bias": ("q = QuantizeLinear(x, xs, xz)\nd = DequantizeLinear(q, xs, xz)\ng = DequantizeLinear(w, ws, wz)\nc = DequantizeLinear(b, bs)\nm = InstanceNormalization(d, g, c)\n"
+                       "o = QuantizeLinear(m, ys, yz)\ny = DequantizeLinear(o, ys, yz)",
+                       dict(constants={**A, "w": integers(4, -128, 128, np.int8), "ws": np.float32(0.01), "wz": np.int8(0), "b": integers(4, -3000, 3000, np.int32), "bs": np.float32(3e-4)}, inputs=IMAGE)),
+    "16_bits_in_a_row": ("q = QuantizeLinear(x, s, z)\nd = DequantizeLinear(q, s, z)\nm = Mul(d, d)\nr = QuantizeLinear(m, t, z)\ne = DequantizeLinear(r, t, z)\na = Add(e, d)\n"
+                         "v = QuantizeLinear(a, t, z)\ny = DequantizeLinear(v, t, z)",
+                         dict(constants={"s": np.float32(0.0001), "t": np.float32(0.0004), "z": np.uint16(30000)}, inputs=ROWS, opset=21)),
+    "matrices_of_constants": ("q, s, z = DynamicQuantizeLinear(x)\na = MatMulInteger(q, w, z, wz)\nf = Cast<to=1>(a)\ny = Mul(f, s)",
+                              dict(constants={"w": integers((2, 64, 8), -128, 128, np.int8), "wz": np.int8(3)}, inputs={"x": [2, 4, 64]})),
+    "product_of_activations": ("q, s, z = DynamicQuantizeLinear(x)\nt = Transpose<perm=[0,2,1]>(q)\na = MatMulInteger(q, t, z, z)\nf = Cast<to=1>(a)\nu = Mul(s, s)\ny = Mul(f, u)",
+                               dict(inputs={"x": [2, 4, 64]})),
+    "product_of_activations_beyond_2^24": ("q, s, z = DynamicQuantizeLinear(x)\nt = Transpose<perm=[0,2,1]>(q)\na = MatMulInteger(q, t, z, z)\nf = Cast<to=1>(a)\nu = Mul(s, s)\ny = Mul(f, u)",
+                                           dict(inputs={"x": [1, 3, 700]})),
     "cast_integers": ("q = QuantizeLinear(x, xs, xz)\ny = Cast<to=1>(q)", dict(constants=A, inputs=IMAGE)),
 }
+
+
+@pytest.mark.parametrize("type", [TensorProto.INT4, TensorProto.UINT4])
+def test_weights_of_four_bits_are_multiplied_as_integers(type):
+    low, dtype = -8 if type == TensorProto.INT4 else 0, helper.tensor_dtype_to_np_dtype(type)
+    model = make("q = QuantizeLinear(x, xs, xz)\nd = DequantizeLinear(q, xs, xz)\nv = DequantizeLinear<axis=0>(w, ws, wz)\nc = Conv(d, v)\nr = QuantizeLinear(c, ys, yz)\n"
+                 "y = DequantizeLinear(r, ys, yz)", inputs=IMAGE, opset=21,
+                 constants={**A, "w": integers((8, 4, 3, 3), low, low + 16, dtype), "ws": SCALES * 9, "wz": integers(8, low, low + 16, dtype)})
+    different, total, largest = compare(model)
+    assert different * 100 <= total and largest <= 0.12  # ties, which onnxruntime rounds as real numbers
+    assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8"}
 
 
 @pytest.mark.filterwarnings("error::octet.CompileWarning")
@@ -213,9 +240,10 @@ BAD = {
                dict(s=np.float32(1), z=np.uint8(0)), "has 6 inputs; expected two and three for each operand"),
     "softmax of another opset": ("q = QuantizeLinear(x, s, z)\nc = com.microsoft.QLinearSoftmax<opset=9>(q, s, z, s, z)\n"
                                  "y = DequantizeLinear(c, s, z)", dict(s=np.float32(1), z=np.uint8(0)), "attribute opset=9"),
-    "product of activations": ("f = Flatten<axis=3>(x)\nq, s, z = DynamicQuantizeLinear(f)\nt = Transpose(q)\n"
-                               "m = MatMulInteger(q, t, z, z)\ny = Cast<to=1>(m)", {},
-                               "a product of two tensors of integers that are computed at run time"),
+    "large products of activations": ("f = Flatten<axis=3>(x)\nr = Tile(f, n)\nq, s, z = DynamicQuantizeLinear(r)\nt = Transpose(q)\n"
+                                      "m = MatMulInteger(q, t, z, z)\ny = Cast<to=1>(m)", dict(n=np.array([1, 300])), "sums of products beyond 2^28, of integers that are computed"),
+    "filter at run time": ("q, s, z = DynamicQuantizeLinear(x)\nm = ConvInteger(q, q, z, z)\ny = Cast<to=1>(m)", {},
+                           "a product of two tensors of integers that are computed at run time"),
     "product of floats": ("m = MatMulInteger(x, w)\ny = Cast<to=1>(m)", dict(w=np.zeros((8, 2), np.int8)),
                           "multiplies a tensor that does not hold 8-bit integers"),
     "large sums": ("q, s, z = DynamicQuantizeLinear(x)\nf = Flatten(q)\nm = MatMulInteger(f, w, z)\ny = Cast<to=1>(m)",
@@ -231,8 +259,12 @@ BAD = {
                                      dict(w=np.zeros((8, 2), np.int8), n=np.int64(3)), "has operands of INT32 and INT64"),
     "filter of two dimensions": ("q, s, z = DynamicQuantizeLinear(x)\nm = ConvInteger(q, w)\ny = Cast<to=1>(m)",
                                  dict(w=np.zeros((8, 2), np.int8)), "has a filter of shape 8x2"),
-    "matrices of three dimensions": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w)\ny = Cast<to=1>(m)",
-                                     dict(w=np.zeros((3, 8, 2), np.int8)), "a second operand of shape 3x8x2"),
+    "product with a vector": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w)\ny = Cast<to=1>(m)",
+                              dict(w=np.zeros(8, np.int8)), "a second operand of shape 8"),
+    "rows of several scales": ("i = Cast<to=7>(x)\ne = Gather(t, i)\nq = QLinearMatMul(e, s, z, w, u, n, u, v)\ny = DequantizeLinear(q, u, v)",
+                               dict(t=np.zeros((3, 8), np.uint8), s=np.ones(8, np.float32), z=np.zeros(8, np.uint8), u=np.float32(1), v=np.uint8(0),
+                                    w=np.zeros((8, 2), np.int8), n=np.int8(0)),
+                               "integers that are computed, with several scales"),
     "bias at run time": ("q = QuantizeLinear(x, s, z)\nm = MatMulInteger(q, v, z)\nc = QLinearConv(q, s, z, w, s, z2, s, z, m)\n"
                          "y = DequantizeLinear(c, s, z)",
                          dict(s=np.float32(1), z=np.uint8(0), z2=np.int8(0), v=np.zeros((8, 2), np.int8), w=np.zeros((2, 3, 1, 1), np.int8)),

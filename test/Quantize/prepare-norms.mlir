@@ -116,3 +116,26 @@ func.func @moved(%x: tensor<4x4xf32>) -> tensor<1x4x2x2xf32> {
   %y = nn.conv %n, %k : (tensor<1x4x2x2xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32>
   return %y : tensor<1x4x2x2xf32>
 }
+
+// The squares may be averaged in another shape.
+// CHECK: gated {{.*}}nn.mul {{.*}}float {{.*}}OCT109
+// CHECK: scaled {{.*}}nn.mul {{.*}}float {{.*}}OCT109
+func.func @groups(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %eps = nn.constant dense<1.0e-5> : tensor<f32>
+  %a = nn.linear %x, %w {octet.origin = #octet.origin<"a">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %b = nn.linear %a, %w {octet.origin = #octet.origin<"b">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %s = nn.mul %a, %b {octet.origin = #octet.origin<"gated">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %q = nn.mul %s, %s : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = nn.reshape %q : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %v = nn.reduce_mean %g axes [1] keep_dims : (tensor<4x2xf32>) -> tensor<4x1xf32>
+  %e = nn.add %v, %eps : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %r = nn.sqrt %e : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %t = nn.reshape %s : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %k = nn.div %one, %r : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %d = nn.mul %t, %k {octet.origin = #octet.origin<"scaled">} : (tensor<4x2xf32>, tensor<4x1xf32>) -> tensor<4x2xf32>
+  %h = nn.reshape %d : (tensor<4x2xf32>) -> tensor<2x4xf32>
+  %y = nn.linear %h, %w {octet.origin = #octet.origin<"y">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}

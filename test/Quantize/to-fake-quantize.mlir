@@ -128,3 +128,19 @@ func.func @weights_beyond_signed_bytes(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %z = nn.add %y, %d : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   return %z : tensor<2x2xf32>
 }
+
+// -----
+
+// So do signed ones with a zero point; what no product reads keeps its type, in whatever shape.
+// CHECK-LABEL: func @signed_weights_and_numbers
+// CHECK: octet.fake_quantize %{{.*}} as !quant.uniform<i8:f32:0, {0.53149604797363281}>
+// CHECK: octet.fake_quantize %{{.*}} as !quant.uniform<u8:f32, 5.000000e-01> : tensor<f32>
+func.func @signed_weights_and_numbers(%x: tensor<2x2xf32>) -> tensor<2x1xf32> {
+  %w = nn.constant dense<[[-128, 1]]> : tensor<1x2xi8> -> tensor<1x2x!quant.uniform<i8:f32, 0.5:7>>
+  %d = octet.dequantize %w : (tensor<1x2x!quant.uniform<i8:f32, 0.5:7>>) -> tensor<1x2xf32>
+  %y = nn.linear %x, %d : (tensor<2x2xf32>, tensor<1x2xf32>) -> tensor<2x1xf32>
+  %n = nn.constant dense<-1> : tensor<i8> -> tensor<!quant.uniform<u8:f32, 0.5>>
+  %m = octet.dequantize %n : (tensor<!quant.uniform<u8:f32, 0.5>>) -> tensor<f32>
+  %z = nn.add %y, %m : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  return %z : tensor<2x1xf32>
+}

@@ -33,6 +33,10 @@ llvm::DenseSet<mlir::Operation *>
 findRecurrentOps(llvm::ArrayRef<const Unit *> units,
                  const llvm::DenseSet<mlir::Operation *> &recurrent);
 
+/// The sums and products of a scan: at least three sums, each of which adds to the one before times
+/// what is no constant.
+llvm::DenseSet<mlir::Operation *> findScanOps(mlir::Block &block);
+
 /// The operators of these that add what comes from outside to what a recurrence has computed, such
 /// as the product of a step's input. A residual, which its own steps compute, is none.
 llvm::DenseSet<mlir::Operation *> findGateSums(mlir::Block &block,

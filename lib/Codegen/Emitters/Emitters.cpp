@@ -51,12 +51,13 @@ LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused
   return fused.op->emitOpError("has no kernel; see the rows of Kernels.def");
 }
 
-/// Whether an op rounds numbers to bytes, which are dequantized at once.
+/// Whether an op rounds numbers to integers of one scale, which are dequantized at once.
 static bool isRounding(Operation *op) {
   auto quantize = dyn_cast<QuantizeOp>(op);
-  return quantize && isByte(quantize.getType()) &&
-         isa<quant::UniformQuantizedType>(quantize.getType().getElementType()) &&
-         llvm::all_of(op->getUsers(), llvm::IsaPred<DequantizeOp>);
+  if (!quantize || !llvm::all_of(op->getUsers(), llvm::IsaPred<DequantizeOp>))
+    return false;
+  auto type = dyn_cast<quant::UniformQuantizedType>(quantize.getType().getElementType());
+  return type && type.getStorageTypeIntegralWidth() <= 16;
 }
 
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {

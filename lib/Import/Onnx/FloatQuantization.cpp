@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Integers of 4 or 2 bits, those of 16 that are constants or have a scale per channel, and those
-// whose scales are computed at run time or belong to blocks, have no quantized type: QuantizeLinear
-// and DequantizeLinear are what ONNX says, element by element.
+// Integers of 4 or 2 bits in blocks, those of 16 that are constants or have a scale per channel,
+// and those whose scales are computed at run time or belong to blocks, have no quantized type:
+// QuantizeLinear and DequantizeLinear are what ONNX says, element by element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,6 +95,12 @@ bool octet::onnx_import::dequantizesInFloat(Node &node) {
     return entry.integers != TensorProto::INT32;
   return getQuantizedType(entry) ? isUnlikeTypes(node) && isPlain(node, entry)
                                  : !nn::holdsReals(entry.value.getType());
+}
+
+bool octet::onnx_import::hasFewBits(Node &node) {
+  const HostTensor *integers = node.constant(kInput);
+  return integers && isNarrow(integers->type) && !isUnlikeTypes(node) &&
+         (!node.has(kZeroPoint) || getFileType(node, kZeroPoint) == integers->type);
 }
 
 /// An input as f32.

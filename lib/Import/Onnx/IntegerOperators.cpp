@@ -219,6 +219,38 @@ static FailureOr<Entry> multiply(Node &node, LogicalResult (*import)(Node &), co
   return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
 }
 
+/// The product of two values of integers, correctly rounded to f32.
+static FailureOr<Entry> multiplyValues(Node &node, const Entry &lhs, Value rhs) {
+  int64_t largestSum = (ShapeRef(shapeOf(rhs)).end()[-2]) * kMostDistance;
+  if (largestSum * kMostDistance <= numerics::kMaxExactInFloat)
+    return node.compose(importMatMul, {lhs, Entry{nullptr, rhs}});
+  if (largestSum / 16 * kMostDistance * 2 > numerics::kMaxExactInFloat)
+    return node.unsupported("sums of products beyond 2^28, of integers that are computed");
+  auto sixteen = node.number("sixteen", 16);
+  auto high = node.compute<nn::FloorOp>(node.compute<nn::DivOp>(MaybeValue(rhs), sixteen));
+  auto low = node.compute<nn::SubOp>(MaybeValue(rhs), node.compute<nn::MulOp>(high, sixteen));
+  if (failed(high) || failed(low))
+    return failure();
+  auto highSum = node.compose(importMatMul, {lhs, Entry{nullptr, *high}}),
+       lowSum = node.compose(importMatMul, {lhs, Entry{nullptr, *low}});
+  if (failed(highSum) || failed(lowSum))
+    return failure();
+  auto sum = node.compute<nn::AddOp>(node.compute<nn::MulOp>(MaybeValue(highSum->value), sixteen),
+                                     MaybeValue(lowSum->value));
+  return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
+}
+
+/// MatMulInteger by what is no matrix of constants.
+static FailureOr<Entry> multiplyComputed(Node &node) {
+  int64_t rank = node.rank(1);
+  auto lhs = getDistances(node, 0, 2, std::max<int64_t>(0, node.rank(0) - 2));
+  auto rhs = getDistances(node, 1, 3, rank - 1);
+  auto left = failed(lhs) ? MaybeValue() : node.toValue(*lhs),
+       right = failed(rhs) ? MaybeValue() : node.toValue(*rhs);
+  return failed(left) || failed(right) ? FailureOr<Entry>()
+                                       : multiplyValues(node, Entry{nullptr, *left}, *right);
+}
+
 static LogicalResult setAccumulator(Node &node, FailureOr<Entry> product) {
   if (failed(product))
     return failure();
@@ -251,8 +283,10 @@ LogicalResult octet::onnx_import::importConvInteger(Node &node) {
 }
 
 LogicalResult octet::onnx_import::importMatMulInteger(Node &node) {
-  if (node.rank(1) != 2)
+  if (node.rank(1) < 2)
     return node.unsupported("a second operand of shape " + printShape(node.shape(1)));
+  if (node.rank(1) > 2 || !node.constant(1))
+    return setAccumulator(node, multiplyComputed(node));
   return importIntegerProduct(node, importMatMul, 1);
 }
 

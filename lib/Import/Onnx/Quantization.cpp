@@ -7,8 +7,10 @@
 
 #include "Quantization.h"
 #include "Compose.h"
+#include "ElementTypes.h"
 #include "Operators.h"
 #include "TensorReader.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Octet.h"
@@ -83,6 +85,21 @@ static FailureOr<Entry> scaleIntegers(Node &node, const Entry &integers, Paramet
   return failed(reals) ? FailureOr<Entry>() : Entry{nullptr, *reals};
 }
 
+/// Integers without parameters, such as rows of a table, as real numbers.
+static FailureOr<Entry> dequantizePlain(Node &node, Value integers, ParameterInputs inputs) {
+  auto type = readQuantizedType(node, inputs, getOnnxType(getElementTypeOrSelf(integers)),
+                                shapeOf(integers));
+  if (failed(type))
+    return failure();
+  if (!isa<quant::UniformQuantizedType>(*type))
+    return node.unsupported("integers that are computed, with several scales");
+  QuantParams params = numerics::getParams(*type);
+  auto distance = node.compute<nn::SubOp>(node.cast(integers, node.f32()),
+                                          node.number("zero_point", params.getZeroPoint(0)));
+  auto reals = node.compute<nn::MulOp>(distance, node.number("scale", params.getScale(0)));
+  return failed(reals) ? FailureOr<Entry>() : Entry{nullptr, *reals};
+}
+
 FailureOr<Entry> octet::onnx_import::dequantize(Node &node, const Entry &integers,
                                                 ParameterInputs inputs) {
   if (integers.integers)
@@ -96,6 +113,8 @@ FailureOr<Entry> octet::onnx_import::dequantize(Node &node, const Entry &integer
     return failed(type) ? FailureOr<Entry>() : dequantize(node, *integers.tensor, *type);
   }
   QuantizedType own = getQuantizedType(integers);
+  if (!own && !nn::holdsReals(integers.value.getType()))
+    return dequantizePlain(node, integers.value, inputs);
   if (!own)
     return node.invalid("dequantizes a tensor of floats; expected integers");
   auto type = readQuantizedType(node, inputs, getElementType(own), shapeOf(integers.value));
@@ -105,7 +124,22 @@ FailureOr<Entry> octet::onnx_import::dequantize(Node &node, const Entry &integer
   return failed(reals) ? FailureOr<Entry>() : Entry{nullptr, *reals};
 }
 
+/// Constants of fewer bits as those of bytes; others as they are.
+static Entry holdInBytes(Node &node, unsigned i) {
+  if (!node.has(i) || !node.constant(i))
+    return node.has(i) ? node.entry(i) : Entry();
+  HostTensor bytes = *node.constant(i);
+  bool isSigned = bytes.type == kInt4 || bytes.type == kInt2;
+  bytes.type = isSigned ? TensorProto::INT8 : TensorProto::UINT8;
+  return Entry{std::make_shared<HostTensor>(std::move(bytes)), {}};
+}
+
 LogicalResult octet::onnx_import::importDequantizeLinear(Node &node) {
+  if (hasFewBits(node)) {
+    auto reals = node.compose(importDequantizeLinear,
+                              {holdInBytes(node, 0), node.entry(1), holdInBytes(node, 2)});
+    return failed(reals) ? failure() : node.setResult(*reals);
+  }
   if (dequantizesInFloat(node))
     return dequantizeInFloat(node);
   auto reals = dequantize(node, node.entry(0), {1, 2, node.getInt("axis", 1)});
@@ -155,7 +189,8 @@ LogicalResult octet::onnx_import::importQuantizeLinear(Node &node) {
 //===----------------------------------------------------------------------===//
 
 /// Whether the result is computed from quantized values as from the real numbers that they stand
-/// for: values are moved. Padding by the integer 0 becomes padding by its real number.
+/// for: values are moved, or chosen by their order. Padding by the integer 0 becomes padding by its
+/// real number.
 static bool takesIntegers(Operation *op, QuantizedType type) {
   if (auto pad = dyn_cast<nn::PadOp>(op); pad && type) {
     if (!isa<quant::UniformQuantizedType>(type))
@@ -164,6 +199,9 @@ static bool takesIntegers(Operation *op, QuantizedType type) {
         FloatAttr::get(Float32Type::get(op->getContext()),
                        llvm::APFloat(numerics::dequantize(0, numerics::getParams(type)))));
   }
+  if (isa<nn::GatherOp, nn::ReduceMaxOp, nn::ReduceMinOp>(op) ||
+      op->hasTrait<OpTrait::ConstantLike>())
+    return true;
   const kernel::OperatorRow *row = &kernel::getOperatorRow(op);
   return row == &kernel::Operators::movement || row == &kernel::Operators::max_pool;
 }

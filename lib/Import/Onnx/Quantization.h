@@ -69,6 +69,8 @@ mlir::Value makeReal(Node &node, mlir::Value quantized);
 /// for it.
 bool quantizesInFloat(Node &node);
 bool dequantizesInFloat(Node &node);
+/// Whether DequantizeLinear reads constants of 4 or 2 bits with scales that a quantized type has.
+bool hasFewBits(Node &node);
 llvm::LogicalResult quantizeInFloat(Node &node);
 llvm::LogicalResult dequantizeInFloat(Node &node);
 

@@ -34,7 +34,8 @@ def Octet_FloatStatesOp : Octet_FloatByPlaceOp<"float_states"> {
     that move values or compute element by element, which belong to no unit with weights. These stay float, and so does an
     `nn.slice` of such an input; the report gives `reason` (OCT107). Units with weights keep their integers, also those that
     read the state. So do the states of a recurrence whose steps stand in one network: of at least three units with the same
-    weights, each of which reads the result of one before, computed with element by element; the inputs of these have one scale.
+    weights, each of which reads the result of one before, computed with element by element; the inputs of these have one scale. And so do at least three
+    sums each of which adds to the one before, times what is no constant: the scan of a state space model.
     Without this operator states are quantized as other values are. It does not apply where the network's
     inputs and outputs are to be quantized. PyTorch: no counterpart.
   }];
