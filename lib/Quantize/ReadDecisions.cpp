@@ -157,7 +157,8 @@ private:
     Operation *op = value.getDefiningOp();
     if (!op)
       return Kind::Real;
-    if (isa<DequantizeOp>(op) || getStoredType(op))
+    if (isa<DequantizeOp>(op) || getStoredType(op) ||
+        (movesOne(op) && getKind(op->getOperand(0)) == Kind::Stored))
       return Kind::Stored;
     if (isProduct(op)) {
       Value weights = cast<nn::ProductOpInterface>(op).getWeightOperand()->get();

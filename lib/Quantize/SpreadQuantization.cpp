@@ -30,13 +30,28 @@ bool octet::movesOne(Operation *op) {
          !isa<nn::FillOpInterface>(op);
 }
 
+/// Whether `type` has the number exactly that `op` fills up with, if it does.
+static bool holdsFill(QuantizedType type, Operation *op) {
+  auto fill = dyn_cast<nn::FillOpInterface>(op);
+  if (!fill)
+    return true;
+  numerics::QuantParams params = numerics::getParams(type);
+  float value = fill.getFill();
+  return numerics::dequantize(numerics::quantize(value, params), params) == value;
+}
+
 QuantizedType octet::getStoredType(Operation *op) {
   if (!movesValues(op))
     return {};
   QuantizedType type;
+  SmallVector<Operation *> moves{op};
   for (Value operand : op->getOperands()) {
-    while (operand.getDefiningOp() && movesOne(operand.getDefiningOp()))
-      operand = operand.getDefiningOp()->getOperand(0);
+    for (Operation *move = operand.getDefiningOp();
+         move && (movesOne(move) || (isa<nn::FillOpInterface>(move) && movesValues(move)));
+         move = operand.getDefiningOp()) {
+      moves.push_back(move);
+      operand = move->getOperand(0);
+    }
     auto dequantize = operand.getDefiningOp<DequantizeOp>();
     auto own = dequantize ? dyn_cast<quant::UniformQuantizedType>(
                                 dequantize.getInput().getType().getElementType())
@@ -45,13 +60,9 @@ QuantizedType octet::getStoredType(Operation *op) {
       return {}; // integers of 32 bits are biases
     type = own;
   }
-  auto fill = dyn_cast<nn::FillOpInterface>(op);
-  if (!fill || !type)
-    return type;
-  numerics::QuantParams params = numerics::getParams(type);
-  float value = fill.getFill();
-  return numerics::dequantize(numerics::quantize(value, params), params) == value ? type
-                                                                                  : QuantizedType();
+  bool holdsAll =
+      type && llvm::all_of(moves, [&](Operation *move) { return holdsFill(type, move); });
+  return holdsAll ? type : QuantizedType();
 }
 
 /// `value` quantized to `type` and dequantized, behind the builder's place.
