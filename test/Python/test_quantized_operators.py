@@ -105,6 +105,7 @@ EXACT = {
         constants={"s": np.resize(SCALES, (4, 22)), "z": integers((4, 22), 0, 256, np.uint8)}, inputs=ROWS, opset=21)),
     "blocks_of_constants": ("d = DequantizeLinear<axis=-2, block_size=2>(w, s)\ny = Add(x, d)", dict(
         constants={"s": np.resize(SCALES, (2, 64)), "w": integers((4, 64), -128, 128, np.int8)}, inputs=ROWS, opset=21)),
+    "negative_scales": ("d = DequantizeLinear<axis=0>(w, s)\ny = Add(x, d)", dict(constants={"s": SCALES[:4] * np.float32([1, -1, 1, -1]), "w": integers((4, 64), -128, 128, np.int8)}, inputs=ROWS)),
     "blocks_of_an_input": ("y = DequantizeLinear<block_size=16>(x, s)", dict(constants={"s": np.resize(SCALES, (4, 4))}, inputs=ROWS, opset=21, types={"x": U8})),
     "scale_at_run_time": ("m = ReduceMax<keepdims=0>(x)\ns = Mul(m, c)\nq = QuantizeLinear(x, s, z)\ny = DequantizeLinear(q, s, z)",
                           dict(constants={"c": np.float32(0.01), "z": np.uint8(120)}, inputs=IMAGE)),

@@ -60,6 +60,14 @@ static bool isUnlikeTypes(const Node &node) {
          node.rank(kScale) > 1 || node.getInt("block_size", 0) != 0;
 }
 
+/// Whether constants have negative scales, as NNCF's compressed weights may.
+static bool hasNegativeScales(const Node &node) {
+  const HostTensor *scale = node.constant(kInput) ? node.constant(kScale) : nullptr;
+  auto scales = scale ? scale->floats() : std::nullopt;
+  return scales && llvm::any_of(*scales, [](float value) { return value < 0; }) &&
+         llvm::all_of(*scales, [](float value) { return std::isnormal(value); });
+}
+
 /// Of the integers that QuantizeLinear gives.
 static int32_t getResultType(const Node &node) {
   int32_t wanted = node.getInt("output_dtype", 0);
@@ -90,7 +98,8 @@ bool octet::onnx_import::dequantizesInFloat(Node &node) {
     return true;
   if (entry.tensor)
     return entry.tensor->isInteger() &&
-           (isUnlikeTypes(node) || isWide(entry.tensor->type) || isNarrow(entry.tensor->type));
+           (isUnlikeTypes(node) || hasNegativeScales(node) || isWide(entry.tensor->type) ||
+            isNarrow(entry.tensor->type));
   if (entry.integers)
     return entry.integers != TensorProto::INT32;
   return getQuantizedType(entry) ? isUnlikeTypes(node) && isPlain(node, entry)
@@ -99,7 +108,7 @@ bool octet::onnx_import::dequantizesInFloat(Node &node) {
 
 bool octet::onnx_import::hasFewBits(Node &node) {
   const HostTensor *integers = node.constant(kInput);
-  return integers && isNarrow(integers->type) && !isUnlikeTypes(node) &&
+  return integers && isNarrow(integers->type) && !isUnlikeTypes(node) && !hasNegativeScales(node) &&
          (!node.has(kZeroPoint) || getFileType(node, kZeroPoint) == integers->type);
 }
 
