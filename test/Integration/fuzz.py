@@ -170,6 +170,10 @@ def rename(graph, prefix):
     """Puts a prefix in front of all names of a graph and of the graphs inside."""
     for named in (*graph.node, *graph.input, *graph.output, *graph.initializer, *graph.value_info):
         named.name = named.name and prefix + named.name
+    for value in (*graph.output, *graph.value_info):  # sizes that depend on data are those of one network
+        for size in value.type.tensor_type.shape.dim:
+            if size.dim_param:
+                size.dim_param = prefix + size.dim_param
     for node in graph.node:
         for names in (node.input, node.output):
             names[:] = [name and prefix + name for name in names]
