@@ -63,7 +63,7 @@ def by_data(net, x):
     steps = [*[lambda: chosen(net, x), lambda: kept(net, x)] * (net.opset >= 11), *[lambda: windows(net, x)] * (net.opset >= 10)]
     if rank == 4:
         steps += [lambda: computed_filter(net, x)]
-    net.one_of(*steps)() if steps else None
+    steps and net.one_of(*steps)()
 
 
 # ---- decoders ----------------------------------------------------------------------------------------------------------------------

@@ -77,6 +77,14 @@ def test_operator_is_that_of_onnxruntime(compiler, name):
         assert np.abs(got - expected).max() <= 1e-6 * np.abs(expected).max()
 
 
+def test_an_index_outside_ends_the_run(compiler):
+    """onnxruntime gives zeros."""
+    nodes, arguments = CASES["bytes_of_four_bits"]
+    compiled = octet.compile(make(nodes, **arguments).SerializeToString())
+    with pytest.raises(octet.Error, match="an index outside of the tensor"):
+        compiled.run({"i": np.full((2, 5), ROWS)})
+
+
 def test_a_table_stays_in_bytes(compiler, tmp_path):
     rows, columns = 20000, 64
     constants = {"w": integers((rows, columns // 2), 0, 256), "s": scales(rows, columns // BLOCK)}

@@ -19,7 +19,7 @@ def count_rows(positions, capacity):
 
 
 def windowed(queries, total, capacity, batch=1, attributes="", is_known=False, **more):
-    """Keys so far are random; those that the buffer does not hold are NaN in no result that counts."""
+    """A step of random queries, keys and values behind a random buffer."""
     last = i32(*[total - 1] * batch)
     constants = {"c": randomly(64, SIZE // 2), "s": randomly(64, SIZE // 2)}
     feeds = {} if is_known else {"n": last}

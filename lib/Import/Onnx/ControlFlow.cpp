@@ -18,8 +18,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-static constexpr int64_t kMostTrips = 8192;
-
 static Entry makeInteger(int64_t value) {
   return {std::make_shared<HostTensor>(HostTensor{"trip", {}, std::vector<int64_t>{value}}), {}};
 }
@@ -192,8 +190,8 @@ LogicalResult octet::onnx_import::importLoop(Node &node) {
     if (!getInteger(goesOn) && (*trips == INT64_MAX || !scanned.empty()))
       return node.unsupported("a condition that is computed at run time, without a number of "
                               "trips or with results that are stacked");
-    if (trip == kMostTrips)
-      return node.unsupported("more than " + Twine(kMostTrips) + " trips");
+    if (trip == kMaxSteps)
+      return node.unsupported("more than " + Twine(kMaxSteps) + " trips");
     SmallVector<Entry> arguments{makeInteger(trip), makeInteger(1)};
     llvm::append_range(arguments, states);
     auto results = node.call(**body, arguments);
@@ -289,8 +287,8 @@ LogicalResult Scan::readSizes() {
                           " elements");
     trips = shape[*axis];
   }
-  return trips > kMostTrips ? node.unsupported("more than " + Twine(kMostTrips) + " trips")
-                            : success();
+  return trips > kMaxSteps ? node.unsupported("more than " + Twine(kMaxSteps) + " trips")
+                           : success();
 }
 
 LogicalResult Scan::runTrip(int64_t trip) {

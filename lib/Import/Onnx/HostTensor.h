@@ -58,6 +58,9 @@ using HostTensorRef = std::shared_ptr<const HostTensor>;
 inline constexpr int64_t kMaxElements = int64_t(1) << 31;
 inline constexpr int64_t kMaxConstantElements = int64_t(1) << 26;
 
+/// Loops and recurrences stand in the program step by step, up to so many steps.
+inline constexpr int64_t kMaxSteps = 8192;
+
 /// What import need not know of constants is computed at run time if it has more elements.
 inline constexpr int64_t kMaxSmallElements = int64_t(1) << 20;
 

@@ -196,22 +196,10 @@ static HostTensor splitOff(HostTensor &weights, QuantizedType type) {
   return high;
 }
 
-/// The product of `lhs` by constant weights, correctly rounded to f32: in two parts where f32 does
-/// not hold every sum.
-static FailureOr<Entry> multiply(Node &node, LogicalResult (*import)(Node &), const Entry &lhs,
-                                 const Entry &weights, int64_t largestSum) {
-  bool isStored = isa_and_nonnull<DequantizeOp>(lhs.value ? lhs.value.getDefiningOp() : nullptr);
-  if (isStored || largestSum * kMostDistance <= numerics::kMaxExactInFloat)
-    return node.compose(import, {lhs, weights});
-  HostTensor low = *weights.tensor,
-             high = splitOff(low, makeUnitType(node.builder(), TensorProto::INT8));
-  auto share = [](HostTensor &&part) {
-    return Entry{std::make_shared<HostTensor>(std::move(part)), {}};
-  };
-  if (largestSum / 16 * kMostDistance * 2 > numerics::kMaxExactInFloat)
-    return node.unsupported("sums of products beyond 2^28, of integers quantized at run time");
-  auto highSum = node.compose(import, {lhs, share(std::move(high))});
-  auto lowSum = node.compose(import, {lhs, share(std::move(low))});
+/// The product of `lhs` by 16 times `high` and by `low`, rounded once.
+static FailureOr<Entry> multiplyParts(Node &node, LogicalResult (*import)(Node &), const Entry &lhs,
+                                      const Entry &high, const Entry &low) {
+  auto highSum = node.compose(import, {lhs, high}), lowSum = node.compose(import, {lhs, low});
   if (failed(highSum) || failed(lowSum))
     return failure();
   auto scaled = node.compute<nn::MulOp>(MaybeValue(highSum->value), node.number("sixteen", 16));
@@ -219,25 +207,41 @@ static FailureOr<Entry> multiply(Node &node, LogicalResult (*import)(Node &), co
   return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
 }
 
-/// The product of two values of integers, correctly rounded to f32.
+/// Refuses products of which f32 does not hold the sums of either part.
+static LogicalResult checkParts(Node &node, int64_t largestSum) {
+  if (largestSum / 16 * kMostDistance * 2 <= numerics::kMaxExactInFloat)
+    return success();
+  return node.unsupported("sums of products beyond 2^28, of integers that are computed");
+}
+
+/// The product of `lhs` by constant weights, correctly rounded to f32: in two parts where f32 does
+/// not hold every sum.
+static FailureOr<Entry> multiply(Node &node, LogicalResult (*import)(Node &), const Entry &lhs,
+                                 const Entry &weights, int64_t largestSum) {
+  bool isStored = isa_and_nonnull<DequantizeOp>(lhs.value ? lhs.value.getDefiningOp() : nullptr);
+  if (isStored || largestSum * kMostDistance <= numerics::kMaxExactInFloat)
+    return node.compose(import, {lhs, weights});
+  if (failed(checkParts(node, largestSum)))
+    return failure();
+  HostTensor low = *weights.tensor,
+             high = splitOff(low, makeUnitType(node.builder(), TensorProto::INT8));
+  auto share = [](HostTensor &&part) {
+    return Entry{std::make_shared<HostTensor>(std::move(part)), {}};
+  };
+  return multiplyParts(node, import, lhs, share(std::move(high)), share(std::move(low)));
+}
+
+/// The same of two computed matrices.
 static FailureOr<Entry> multiplyValues(Node &node, const Entry &lhs, Value rhs) {
-  int64_t largestSum = (ShapeRef(shapeOf(rhs)).end()[-2]) * kMostDistance;
+  int64_t largestSum = ShapeRef(shapeOf(rhs)).end()[-2] * kMostDistance;
   if (largestSum * kMostDistance <= numerics::kMaxExactInFloat)
     return node.compose(importMatMul, {lhs, Entry{nullptr, rhs}});
-  if (largestSum / 16 * kMostDistance * 2 > numerics::kMaxExactInFloat)
-    return node.unsupported("sums of products beyond 2^28, of integers that are computed");
   auto sixteen = node.number("sixteen", 16);
   auto high = node.compute<nn::FloorOp>(node.compute<nn::DivOp>(MaybeValue(rhs), sixteen));
   auto low = node.compute<nn::SubOp>(MaybeValue(rhs), node.compute<nn::MulOp>(high, sixteen));
-  if (failed(high) || failed(low))
+  if (failed(low) || failed(checkParts(node, largestSum)))
     return failure();
-  auto highSum = node.compose(importMatMul, {lhs, Entry{nullptr, *high}}),
-       lowSum = node.compose(importMatMul, {lhs, Entry{nullptr, *low}});
-  if (failed(highSum) || failed(lowSum))
-    return failure();
-  auto sum = node.compute<nn::AddOp>(node.compute<nn::MulOp>(MaybeValue(highSum->value), sixteen),
-                                     MaybeValue(lowSum->value));
-  return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
+  return multiplyParts(node, importMatMul, lhs, Entry{nullptr, *high}, Entry{nullptr, *low});
 }
 
 /// MatMulInteger by what is no matrix of constants.

@@ -43,8 +43,6 @@ private:
   LogicalResult write(int64_t t);
   MaybeValue read(int64_t t);
 
-  static constexpr int64_t kMostSteps = 8192;
-
   Node &node;
   StringRef rule;
   int64_t batch = 0, steps = 0, heads = 0, queries = 0, size = 0, valueSize = 0;
@@ -73,8 +71,8 @@ LogicalResult LinearAttentionImporter::checkSizes() {
   if (node.has(kState) && node.shape(kState) != Shape{batch, heads, size, valueSize})
     return node.invalid("has a state of shape " + printShape(node.shape(kState)) + "; expected " +
                         printShape({batch, heads, size, valueSize}));
-  return steps > kMostSteps ? node.unsupported("more than " + Twine(kMostSteps) + " steps")
-                            : success();
+  return steps > kMaxSteps ? node.unsupported("more than " + Twine(kMaxSteps) + " steps")
+                           : success();
 }
 
 /// Decays are numbers of a head or of each of its keys' elements; betas are those of a head or of

@@ -7,7 +7,6 @@
 
 #include "Quantization.h"
 #include "Compose.h"
-#include "ElementTypes.h"
 #include "Operators.h"
 #include "TensorReader.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -85,19 +84,12 @@ static FailureOr<Entry> scaleIntegers(Node &node, const Entry &integers, Paramet
   return failed(reals) ? FailureOr<Entry>() : Entry{nullptr, *reals};
 }
 
-/// Integers without parameters, such as rows of a table, as real numbers.
-static FailureOr<Entry> dequantizePlain(Node &node, Value integers, ParameterInputs inputs) {
-  auto type = readQuantizedType(node, inputs, getOnnxType(getElementTypeOrSelf(integers)),
-                                shapeOf(integers));
-  if (failed(type))
-    return failure();
-  if (!isa<quant::UniformQuantizedType>(*type))
+/// Integers without parameters, such as rows of a table, as DequantizeLinear has them.
+static FailureOr<Entry> dequantizePlain(Node &node, const Entry &integers, ParameterInputs inputs) {
+  if (!node.constant(inputs.scale) || node.constant(inputs.scale)->size() != 1)
     return node.unsupported("integers that are computed, with several scales");
-  QuantParams params = numerics::getParams(*type);
-  auto distance = node.compute<nn::SubOp>(node.cast(integers, node.f32()),
-                                          node.number("zero_point", params.getZeroPoint(0)));
-  auto reals = node.compute<nn::MulOp>(distance, node.number("scale", params.getScale(0)));
-  return failed(reals) ? FailureOr<Entry>() : Entry{nullptr, *reals};
+  Entry zeroPoint = node.has(inputs.zeroPoint) ? node.entry(inputs.zeroPoint) : Entry();
+  return node.compose(importDequantizeLinear, {integers, node.entry(inputs.scale), zeroPoint});
 }
 
 FailureOr<Entry> octet::onnx_import::dequantize(Node &node, const Entry &integers,
@@ -114,7 +106,7 @@ FailureOr<Entry> octet::onnx_import::dequantize(Node &node, const Entry &integer
   }
   QuantizedType own = getQuantizedType(integers);
   if (!own && !nn::holdsReals(integers.value.getType()))
-    return dequantizePlain(node, integers.value, inputs);
+    return dequantizePlain(node, integers, inputs);
   if (!own)
     return node.invalid("dequantizes a tensor of floats; expected integers");
   auto type = readQuantizedType(node, inputs, getElementType(own), shapeOf(integers.value));

@@ -17,9 +17,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-/// Longer sequences would make a program of very many steps.
-static constexpr int64_t kMostSteps = 8192;
-
 //===----------------------------------------------------------------------===//
 // Sizes and parameters
 //===----------------------------------------------------------------------===//
@@ -52,9 +49,9 @@ LogicalResult Recurrence::readSizes() {
   size = node.getInt("hidden_size", node.shape(kWeights)[isDynamic ? 2 : 1] / numGates());
   if (size < 1 || size > kMaxElements / 8)
     return node.invalid("has hidden_size=" + Twine(size));
-  if (steps > kMostSteps)
+  if (steps > kMaxSteps)
     return node.unsupported("a sequence of " + Twine(steps) + " steps (at most " +
-                            Twine(kMostSteps) + ")");
+                            Twine(kMaxSteps) + ")");
   int64_t rows = numGates() * size;
   auto checkWeights = [&](unsigned i, int64_t inputs, StringRef role) {
     Shape shape = isDynamic ? Shape{directions, inputs, rows} : Shape{directions, rows, inputs};

@@ -199,8 +199,8 @@ LogicalResult octet::onnx_import::importMatMulNBits(Node &node) {
 /// The numbers that four bits name, as bitsandbytes has them: floats, and quantiles of the normal
 /// distribution (Dettmers et al., "QLoRA", 2023).
 static constexpr float kFloat4[] = {
-    0,  5.208333333e-03f,  0.66666667f,  1,  0.33333333f,  0.5f,  0.16666667f,  0.25f,
-    -0, -5.208333333e-03f, -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f};
+    0,     5.208333333e-03f,  0.66666667f,  1,  0.33333333f,  0.5f,  0.16666667f,  0.25f,
+    -0.0f, -5.208333333e-03f, -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f};
 static constexpr float kNormalFloat4[] = {-1.0f,
                                           -0.6961928009986877f,
                                           -0.5250730514526367f,
