@@ -52,13 +52,21 @@ static DequantizeWeightsOp withOperands(DequantizeOp op, OpBuilder &builder) {
   };
   Value weights = nn::ConstantOp::create(
       builder, op.getLoc(), RankedTensorType::get(type.getShape(), integer), constant.getValue());
-  Value scales = parameter(".scales", params.scales), zeros = parameter(".zero_points", zeroPoints);
+  Value scales = parameter(".scales", params.scales), zeros;
+  if (!llvm::all_of(zeroPoints, [](float zeroPoint) { return zeroPoint == 0; }))
+    zeros = parameter(".zero_points", zeroPoints);
   return DequantizeWeightsOp::create(builder, op.getLoc(), type, weights, scales, zeros,
                                      /*block=*/nullptr);
 }
 
-/// Tables that were observed with integer zero points have them in their type: they become operands
-/// where a kernel takes these.
+/// Whether an operator is float because its activations are, not for want of a kernel.
+static bool isWeightOnly(Operation *op) {
+  DecisionAttr decision = getDecision(op);
+  return decision && decision.getVerdict() == Verdict::WeightOnly;
+}
+
+/// Weights with integer zero points have them in their type: they become operands where a kernel
+/// takes these.
 static void expressAsOperands(Block &block, OpBuilder &builder) {
   for (auto op : llvm::make_early_inc_range(block.getOps<DequantizeOp>())) {
     QuantizedType quantized = getQuantizedType(op.getInput());
@@ -66,7 +74,8 @@ static void expressAsOperands(Block &block, OpBuilder &builder) {
         op.getResult().getType().getShape(),
         IntegerType::get(op.getContext(), quantized.getStorageTypeIntegralWidth()));
     auto isReader = [&](OpOperand &use) {
-      return isa<nn::GatherOp>(use.getOwner()) && isTaken(use, integer);
+      return (isa<nn::GatherOp>(use.getOwner()) || isWeightOnly(use.getOwner())) &&
+             isTaken(use, integer);
     };
     if (!op.getInput().getDefiningOp<nn::ConstantOp>() || llvm::none_of(op->getUses(), isReader))
       continue;

@@ -45,6 +45,20 @@ func.func @linear(%x: tensor<1x4xf32>) -> tensor<1x2xf32> {
   return %y : tensor<1x2xf32>
 }
 
+// So do the weights of a linear layer that is to read them so; others become f32.
+// CHECK-LABEL: func.func @linear_of_type
+func.func @linear_of_type(%x: tensor<1x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
+  %q = nn.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> -> tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  %w = octet.dequantize %q : (tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x2xf32>
+  // CHECK: octet.group
+  // CHECK-NEXT: octet.dequantize_weights %{{.*}} scales %{{[^ ]*}} : (tensor<2x2xsi8>,
+  // CHECK-NEXT: nn.linear
+  %y = nn.linear %x, %w {octet.decision = #octet.decision<number = 0, verdict = weight_only>} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  // CHECK: nn.linear %{{.*}}, %[[F:.*]] :
+  %z = nn.linear %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  return %y, %z : tensor<1x2xf32>, tensor<1x2xf32>
+}
+
 // A decision for fewer bits that no kernel carries out is revised.
 // CHECK-LABEL: func.func @wide
 func.func @wide(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {

@@ -93,6 +93,42 @@ def test_a_table_stays_in_bytes(compiler, tmp_path):
     assert (tmp_path / "table.so").stat().st_size < 2 * rows * columns
 
 
+def dequantized(weights, blocks, axis, block=16, zero_points=None, name="w"):
+    """x times a matrix of integers in blocks along its rows or columns."""
+    inputs = "w, s" if zero_points is None else "w, s, z"
+    nodes = f"r = DequantizeLinear<axis={axis}{f', block_size={block}' if block else ''}>({inputs})\n" + ("t = Transpose<perm=[1, 0]>(r)\ny = MatMul(x, t)" if axis == 1 and block else "y = MatMul(x, r)")
+    constants = {"w": weights, "s": scales(*blocks), **({} if zero_points is None else {"z": zero_points})}
+    return nodes, dict(inputs={"x": [19, 64]}, constants=constants, opset=21)
+
+
+FEW_BITS = {
+    "bytes_per_channel": (dequantized(integers((64, 48), -127, 128, np.int8), (48,), 1, block=0), 1),
+    "bytes_with_zero_points": (dequantized(integers((64, 48), 0, 256), (48,), 1, 0, integers(48, 100, 140)), 1),
+    "blocks": (dequantized(narrow((64, 48), TensorProto.INT4), (4, 48), 0), 0.5),
+    "blocks_with_zero_points": (dequantized(narrow((64, 48), TensorProto.UINT4), (4, 48), 0, 16, narrow((4, 48), TensorProto.UINT4)), 0.5),
+    "blocks_of_a_transposed_matrix": (dequantized(narrow((48, 64), TensorProto.UINT4), (48, 4), 1, 16, narrow((48, 4), TensorProto.UINT4)), 0.5),
+    "blocks_of_bytes": (dequantized(integers((64, 48), -128, 128, np.int8), (4, 48), 0), 1),
+}
+
+
+@pytest.mark.parametrize("name", FEW_BITS)
+def test_weights_alone_stay_as_they_are_in_the_file(compiler, name):
+    """A library holds them, their scales and zero points."""
+    (nodes, arguments), bytes_each = FEW_BITS[name]
+    model = make(nodes, **arguments)
+    got, expected = run(nodes, arguments)
+    assert np.abs(got - expected).max() <= 1e-6 * np.abs(expected).max()
+    compiled = octet.compile(model.SerializeToString())
+    parameters = 4 * sum(array.size for key, array in arguments["constants"].items() if key != "w")
+    assert compiled.report.data["weights_bytes"] <= 64 * 48 * bytes_each + parameters + 64
+
+
+def test_blocks_that_are_scaled_are_floats(compiler):
+    nodes, arguments = FEW_BITS["blocks"][0]
+    got, expected = run(nodes.replace("y = MatMul(x, r)", "two = Constant<value_float=1.7>()\nr2 = Mul(r, two)\ny = MatMul(x, r2)"), arguments)
+    assert np.abs(got - expected).max() <= 1e-6 * np.abs(expected).max()
+
+
 REFUSED = {
     "axes": ("y = com.microsoft.GatherBlockQuantized<gather_axis=1, quantize_axis=0, block_size=16>(w, i, s)",
              dict(IDS, constants={"w": narrow((48, 9), TensorProto.UINT4), "s": scales(3, 9)}), "quantized along axis 0 and gathered along axis 1"),

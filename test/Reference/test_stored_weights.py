@@ -120,6 +120,7 @@ return %y : tensor<4x8xf32>
 
 LINEARS = [Matrix("ui4", (40, 64), (1, 16)), Matrix("ui8", (48, 40), (1, 16)), Matrix("ui4", (7, 33), (1, 32)),
            Matrix("si8", (64, 20), (1, 20), False), Matrix("ui2", (16, 32), (1, 16)), Matrix("ui8", (32, 24), (4, 24)),
+           Matrix("si8", (64, 530), (1, 530), False), Matrix("ui8", (16, 300), (1, 50)),
            Halves("f16", (24, 19)), Halves("bf16", (32, 16))]
 
 

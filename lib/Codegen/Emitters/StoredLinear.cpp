@@ -7,7 +7,8 @@
 //
 // The library holds the weights in panels of sixteen outputs, step by step along the input: sixteen
 // bytes, or eight with the weights of the first eight outputs in their lower halves. A tile
-// dequantizes the weights of a step once for several rows of the input.
+// dequantizes the weights of a step once for several rows of the input; where there are many rows,
+// the weights of many steps are dequantized for all of them, and sums wait in the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,8 @@ using namespace octet;
 using namespace octet::codegen;
 
 static constexpr int64_t kLanes = 16, kMostPanels = 4;
+/// Dequantized steps that lie on the stack: 64 KB at most.
+static constexpr int64_t kStepsTogether = 256;
 
 namespace {
 class StoredLinear {
@@ -33,13 +36,22 @@ private:
   int64_t blocks() const { return llvm::divideCeil(depth, block); }
   int64_t stepSize() const { return isPacked() ? kLanes / 2 : kLanes; }
 
+  void chooseTile(int64_t accumulators);
   template <typename T> std::vector<T> orderWeights(nn::ConstantOp constant) const;
   std::vector<float> orderParameters(nn::ConstantOp constant, int64_t rowsOfBlock) const;
   int addParameters(Value inner, int64_t rowsOfBlock);
 
   Value loadWeights(KernelBuilder &b, ValueRange args, Value panel, Value step) const;
   Value loadWeight(KernelBuilder &b, ValueRange args, Value output, Value step) const;
+  Value dequantize(KernelBuilder &b, ValueRange args, Value panel, Value step, Value scale,
+                   Value zeroPoint) const;
   void emitTile(KernelBuilder &b, ValueRange args, Value firstRow, Value firstPanel) const;
+  bool hasManyRows() const { return rows > tileRows && outputs % kLanes == 0; }
+  void emitSteps(KernelBuilder &b, ValueRange args, Value panel, Value begin, Value end,
+                 Value weights) const;
+  void emitSums(KernelBuilder &b, ValueRange args, Value firstRow, int64_t numRows, Value panel,
+                Value begin, Value end, Value weights) const;
+  void emitManyRows(KernelBuilder &b, ValueRange args, Value firstPanel, Value weights) const;
   void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> sums, Value firstRow,
                  Value firstPanel) const;
   void emitOutput(KernelBuilder &b, ValueRange args, Value row, Value output) const;
@@ -96,11 +108,7 @@ StoredLinear::StoredLinear(ProgramEmitter &emitter, GroupOp group, DequantizeWei
       depth(weights.getWeights().getType().getDimSize(1)) {
   rows = linear.getInput().getType().getNumElements() / depth;
   block = isHalf() ? depth : weights.getBlockSize(1);
-  int64_t accumulators = emitter.getLevel().accumulators;
-  tileRows = std::min(rows, std::max<int64_t>(1, accumulators / 2));
-  while (tilePanels * 2 <= kMostPanels && tilePanels * 2 * tileRows <= accumulators &&
-         panels() % (tilePanels * 2) == 0)
-    tilePanels *= 2;
+  chooseTile(emitter.getLevel().accumulators);
   auto constant = group.getOuter(weights.getWeights()).getDefiningOp<nn::ConstantOp>();
   std::string key = "stored-panels/" + getConstantKey(constant);
   input = signature.add(emitter.getBuffer(group.getOuter(linear.getInput())));
@@ -115,6 +123,18 @@ StoredLinear::StoredLinear(ProgramEmitter &emitter, GroupOp group, DequantizeWei
     bias = signature.add(
         emitter.getRowMajor(group.getOuter(linear.getBias()).getDefiningOp<nn::ConstantOp>()));
   result = signature.add(emitter.getBuffer(group.getResult()));
+}
+
+/// Few rows read weights that are dequantized for them alone, so that a tile has as many rows as it
+/// can. Of many, whose weights lie on the stack, a tile has rather more outputs: it waits less for
+/// rows, which lie far apart.
+void StoredLinear::chooseTile(int64_t accumulators) {
+  tileRows = std::min(rows, std::max<int64_t>(1, accumulators / 2));
+  if (hasManyRows() && accumulators >= 4 * kMostPanels && panels() % kMostPanels == 0)
+    tileRows = accumulators / kMostPanels;
+  while (tilePanels * 2 <= kMostPanels && tilePanels * 2 * tileRows <= accumulators &&
+         panels() % (tilePanels * 2) == 0)
+    tilePanels *= 2;
 }
 
 /// Sixteen outputs' weights of a step, without scale and zero point.
@@ -142,6 +162,13 @@ Value StoredLinear::loadWeight(KernelBuilder &b, ValueRange args, Value output, 
   return widenStored(b, arith::SelectOp::create(b, isUpper, upper, lower), element);
 }
 
+Value StoredLinear::dequantize(KernelBuilder &b, ValueRange args, Value panel, Value step,
+                               Value scale, Value zeroPoint) const {
+  Value weights = loadWeights(b, args, panel, step);
+  weights = zeroPoint ? b.sub(weights, zeroPoint) : weights;
+  return scale ? b.mul(weights, scale) : weights;
+}
+
 void StoredLinear::emitTile(KernelBuilder &b, ValueRange args, Value firstRow,
                             Value firstPanel) const {
   b.lanes = kLanes;
@@ -157,11 +184,8 @@ void StoredLinear::emitTile(KernelBuilder &b, ValueRange args, Value firstRow,
     Value end = b.createIndex<arith::MinUIOp>(b.addIndex(begin, block), b.index(depth));
     return b.loop(begin, end, 1, carried, [&](Value step, ValueRange inner) {
       SmallVector<Value> sums(inner), weights;
-      for (int64_t p = 0; p < tilePanels; ++p) {
-        Value w = loadWeights(b, args, panelOf(p), step);
-        w = zeroPoint[p] ? b.sub(w, zeroPoint[p]) : w;
-        weights.push_back(scale[p] ? b.mul(w, scale[p]) : w);
-      }
+      for (int64_t p = 0; p < tilePanels; ++p)
+        weights.push_back(dequantize(b, args, panelOf(p), step, scale[p], zeroPoint[p]));
       for (int64_t r = 0; r < tileRows; ++r) {
         Value x =
             b.loadSplat(args[input], b.addIndex(b.mulIndex(b.addIndex(firstRow, r), depth), step));
@@ -210,6 +234,80 @@ void StoredLinear::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> 
   }
 }
 
+/// Dequantizes the weights of some steps.
+void StoredLinear::emitSteps(KernelBuilder &b, ValueRange args, Value firstPanel, Value begin,
+                             Value end, Value weights) const {
+  b.loop(begin, end, 1, [&](Value step) {
+    Value i = b.createIndex<arith::DivUIOp>(step, b.index(block));
+    Value first = b.mulIndex(b.createIndex<arith::SubIOp>(step, begin), tilePanels * kLanes);
+    for (int64_t p = 0; p < tilePanels; ++p) {
+      Value panel = b.addIndex(firstPanel, p);
+      Value at = b.mulIndex(b.addIndex(b.mulIndex(panel, blocks()), i), kLanes);
+      Value scale = scales < 0 ? Value() : b.load(args[scales], at);
+      Value zeroPoint = zeroPoints < 0 ? Value() : b.load(args[zeroPoints], at);
+      b.store(dequantize(b, args, panel, step, scale, zeroPoint), weights,
+              b.addIndex(first, p * kLanes));
+    }
+  });
+}
+
+/// Adds the products of these steps to the sums of some rows.
+void StoredLinear::emitSums(KernelBuilder &b, ValueRange args, Value firstRow, int64_t numRows,
+                            Value firstPanel, Value begin, Value end, Value weights) const {
+  auto is = [&](Value a, int64_t number) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, a, b.index(number));
+  };
+  auto choose = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, condition, yes, no);
+  };
+  Value output = b.mulIndex(firstPanel, kLanes), isFirst = is(begin, 0), isLast = is(end, depth);
+  auto place = [&](int64_t r, int64_t p) {
+    Value row = b.addIndex(firstRow, r);
+    return b.addIndex(b.addIndex(b.mulIndex(row, outputs), output), p * kLanes);
+  };
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < numRows; ++r)
+    for (int64_t p = 0; p < tilePanels; ++p)
+      sums.push_back(choose(isFirst, b.constF(0), b.load(args[result], place(r, p))));
+  sums = b.loop(begin, end, 1, sums, [&](Value step, ValueRange carried) {
+    SmallVector<Value> next(carried), loaded;
+    Value first = b.mulIndex(b.createIndex<arith::SubIOp>(step, begin), tilePanels * kLanes);
+    for (int64_t p = 0; p < tilePanels; ++p)
+      loaded.push_back(b.load(weights, b.addIndex(first, p * kLanes)));
+    for (int64_t r = 0; r < numRows; ++r) {
+      Value at = b.addIndex(b.mulIndex(b.addIndex(firstRow, r), depth), step);
+      Value x = b.loadSplat(args[input], at);
+      for (int64_t p = 0; p < tilePanels; ++p)
+        next[r * tilePanels + p] = b.fma(x, loaded[p], next[r * tilePanels + p]);
+    }
+    return next;
+  });
+  for (int64_t r = 0; r < numRows; ++r)
+    for (int64_t p = 0; p < tilePanels; ++p) {
+      Value sum = sums[r * tilePanels + p];
+      if (bias >= 0) {
+        Value terms = b.load(args[bias], b.addIndex(output, p * kLanes));
+        sum = choose(isLast, b.add(sum, terms), sum);
+      }
+      b.store(sum, args[result], place(r, p));
+    }
+}
+
+void StoredLinear::emitManyRows(KernelBuilder &b, ValueRange args, Value firstPanel,
+                                Value weights) const {
+  b.lanes = kLanes;
+  b.loop(b.index(0), b.index(depth), kStepsTogether, [&](Value begin) {
+    Value end = b.createIndex<arith::MinUIOp>(b.addIndex(begin, kStepsTogether), b.index(depth));
+    emitSteps(b, args, firstPanel, begin, end, weights);
+    int64_t rest = rows % tileRows;
+    b.loop(b.index(0), b.index(rows - rest), tileRows,
+           [&](Value row) { emitSums(b, args, row, tileRows, firstPanel, begin, end, weights); });
+    if (rest > 0)
+      emitSums(b, args, b.index(rows - rest), rest, firstPanel, begin, end, weights);
+  });
+  b.lanes = 1;
+}
+
 /// One output of one row: the reference path.
 void StoredLinear::emitOutput(KernelBuilder &b, ValueRange args, Value row, Value output) const {
   Value panel = b.createIndex<arith::DivUIOp>(output, b.index(kLanes)),
@@ -234,7 +332,13 @@ void StoredLinear::emit() {
   int64_t range = isScalar ? outputs : panels() / tilePanels;
   emitter.addStep(group, kernel::Kernels::linear_stored, signature.arguments, range,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    Value weights;
+                    if (!isScalar && hasManyRows())
+                      weights = b.allocateOnStack(
+                          std::min(depth, kStepsTogether) * tilePanels * kLanes, b.getF32Type());
                     b.loop(begin, end, 1, [&](Value i) {
+                      if (weights)
+                        return emitManyRows(b, args, b.mulIndex(i, tilePanels), weights);
                       if (isScalar)
                         return b.loop(0, rows, [&](Value row) { emitOutput(b, args, row, i); });
                       b.loopOverBlocks(rows, tileRows, [&](Value row) {

@@ -229,6 +229,22 @@ LogicalResult octet::onnx_import::quantizeInFloat(Node &node) {
   return node.setComputed(node.cast(clipped, getProgramType(node.builder().getContext(), type)));
 }
 
+/// What a matrix of at most 8 bits is made of, for those who read it so.
+static std::shared_ptr<const Blocks> recordBlocks(Node &node) {
+  int32_t type = node.constant(kInput)->type;
+  bool isByte = type == TensorProto::INT8 || type == TensorProto::UINT8;
+  int64_t size = node.getInt("block_size", 0);
+  if (size == 0 || node.rank(kInput) != 2 || (!isByte && !isNarrow(type)))
+    return nullptr;
+  auto scales = toFloats(node, kScale);
+  auto zeroPoints = node.has(kZeroPoint) ? toFloats(node, kZeroPoint) : FailureOr<Entry>(Entry());
+  bool isSigned = llvm::is_contained({int32_t(TensorProto::INT8), kInt4, kInt2}, type);
+  int64_t bits = isByte ? 8 : type == kUInt2 || type == kInt2 ? 2 : 4;
+  return std::make_shared<Blocks>(Blocks{bits, *node.normalizeAxis(node.getInt("axis", 1), 2), size,
+                                         isSigned, *scales->tensor,
+                                         *zeroPoints ? *zeroPoints->tensor : HostTensor()});
+}
+
 /// The same of constants, which may be all the weights of a network.
 static LogicalResult dequantizeConstant(Node &node) {
   auto integers = toFloats(node, kInput);
@@ -247,6 +263,7 @@ static LogicalResult dequantizeConstant(Node &node) {
   if (*zeroPoint)
     apply(*zeroPoint, std::minus<float>());
   apply(*scale, std::multiplies<float>());
+  reals.blocks = recordBlocks(node);
   return node.setResult(std::move(reals), /*keepName=*/true);
 }
 

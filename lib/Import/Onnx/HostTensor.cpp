@@ -145,6 +145,16 @@ static int64_t findAxis(ShapeRef shape, int64_t front, int64_t size) {
   return -1;
 }
 
+/// Those of the transposed matrix.
+static std::shared_ptr<const Blocks> transposeBlocks(const Blocks &blocks) {
+  Blocks result = blocks;
+  result.axis = 1 - blocks.axis;
+  for (HostTensor *parameter : {&result.scales, &result.zeroPoints})
+    if (parameter->size())
+      *parameter = octet::onnx_import::transpose(*parameter, {1, 0});
+  return std::make_shared<Blocks>(std::move(result));
+}
+
 HostTensor octet::onnx_import::transpose(const HostTensor &tensor, ShapeRef permutation) {
   Shape shape, strides, sourceStrides = getStrides(tensor.shape);
   for (int64_t axis : permutation) {
@@ -152,6 +162,8 @@ HostTensor octet::onnx_import::transpose(const HostTensor &tensor, ShapeRef perm
     strides.push_back(sourceStrides[axis]);
   }
   HostTensor result = takeStrided(tensor, shape, strides);
+  if (tensor.blocks && permutation == ShapeRef{1, 0})
+    result.blocks = transposeBlocks(*tensor.blocks);
   result.quantized = moveAxis(tensor.quantized, [&](int64_t axis) {
     return llvm::find(permutation, axis) - permutation.begin();
   });
@@ -178,6 +190,7 @@ HostTensor octet::onnx_import::repeat(const HostTensor &value, ShapeRef shape) {
 HostTensor octet::onnx_import::reshape(const HostTensor &tensor, ShapeRef shape) {
   HostTensor result = tensor;
   result.shape = Shape(shape);
+  result.blocks = nullptr;
   result.quantized = moveAxis(tensor.quantized, [&](int64_t axis) {
     auto front = ShapeRef(tensor.shape).take_front(axis);
     return findAxis(shape,

@@ -28,6 +28,8 @@ namespace octet::onnx_import {
 using Shape = llvm::SmallVector<int64_t>;
 using ShapeRef = llvm::ArrayRef<int64_t>;
 
+struct Blocks;
+
 /// Every integer type is held as i64, truth values as 0 and 1, every float type but double as f32.
 struct HostTensor {
   using Data = std::variant<std::vector<int64_t>, std::vector<float>, std::vector<double>>;
@@ -39,6 +41,8 @@ struct HostTensor {
   /// Of real numbers that the file holds as integers: the type of these. Whoever changes `data`
   /// need not change this: values that are no such numbers any more are constants of f32.
   mlir::quant::QuantizedType quantized = {};
+  /// Of a matrix of real numbers that the file holds as integers in blocks: its blocks, likewise.
+  std::shared_ptr<const Blocks> blocks = {};
   std::shared_ptr<void> counted = {}; ///< among the constants that are computed, while it lives
 
   /// The TensorProto::DataType of the elements.
@@ -53,6 +57,14 @@ struct HostTensor {
 };
 
 using HostTensorRef = std::shared_ptr<const HostTensor>;
+
+/// How a matrix is quantized, with a scale and perhaps a zero point for each block of elements
+/// along an axis: real numbers are (integer - zero point) * scale.
+struct Blocks {
+  int64_t bits, axis, size;
+  bool isSigned;
+  HostTensor scales, zeroPoints; ///< of floats; zero points may have no elements
+};
 
 /// No tensor has more elements than this (2^31), no computed constant more than 2^26.
 inline constexpr int64_t kMaxElements = int64_t(1) << 31;

@@ -7,6 +7,7 @@
 
 #include "Compose.h"
 #include "Operators.h"
+#include "Quantization.h"
 #include <cmath>
 
 using namespace mlir;
@@ -85,6 +86,9 @@ static FailureOr<Value> getFilter(Node &node, unsigned i, bool transposed, float
   const HostTensor &tensor = *node.constant(i);
   if (tensor.isInteger())
     return node.invalid("multiplies by a matrix of integers");
+  if (factor == 1 && tensor.blocks)
+    if (Value matrix = makeOfBlocks(node, transposed ? tensor : transpose(tensor, {1, 0})))
+      return matrix;
   if (transposed && factor == 1)
     return node.value(i);
   if (factor == 1)

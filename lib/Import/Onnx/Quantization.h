@@ -74,6 +74,10 @@ bool hasFewBits(Node &node);
 llvm::LogicalResult quantizeInFloat(Node &node);
 llvm::LogicalResult dequantizeInFloat(Node &node);
 
+/// A matrix that is quantized in blocks of its rows, as octet.dequantize_weights has it; null if it
+/// is no such matrix any more.
+mlir::Value makeOfBlocks(Node &node, const HostTensor &tensor);
+
 /// Imports a node by `import`, an operator of real numbers. Where its inputs are quantized, it must
 /// be one that only moves values, and its results have its inputs' type.
 llvm::LogicalResult importOnReals(Node &node, llvm::LogicalResult (*import)(Node &));

@@ -5,17 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MatMulNBits, MatMulBnb4 and GatherBlockQuantized of the domain com.microsoft: matrices whose rows
-// are quantized block by block.
+// MatMulNBits, MatMulBnb4 and GatherBlockQuantized of the domain com.microsoft, and
+// DequantizeLinear in blocks: matrices whose rows are quantized block by block.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Compose.h"
 #include "Operators.h"
+#include "Quantization.h"
 #include "TensorReader.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -54,22 +56,53 @@ static std::vector<uint8_t> unpackRows(ArrayRef<int64_t> bytes, int64_t bits, in
 }
 
 /// octet.dequantize_weights, [rows, columns]. A constant has a byte for each integer; kernels pack
-/// them.
-static Value makeReal(Node &node, const BlockedMatrix &matrix) {
-  SmallVector<int8_t, 0> stored(matrix.integers.begin(), matrix.integers.end());
+/// them. Zero points in the middle of the range are none of signed integers.
+static Value makeMatrixReal(Node &node, const BlockedMatrix &matrix) {
   OpBuilder &builder = node.builder();
-  auto integer = IntegerType::get(builder.getContext(), matrix.bits, IntegerType::Unsigned);
-  Shape shape{matrix.rows, matrix.columns};
-  auto parameters = RankedTensorType::get({matrix.rows, matrix.countBlocks()}, node.f32());
-  Value weights = nn::createConstant<int8_t>(builder, node.loc(), node.nameConstant("stored"),
-                                             RankedTensorType::get(shape, integer), stored);
-  Value scales = nn::createConstant<float>(builder, node.loc(), node.nameConstant("scales"),
-                                           parameters, matrix.scales);
-  Value zeroPoints = nn::createConstant<float>(
-      builder, node.loc(), node.nameConstant("zero_points"), parameters, matrix.zeroPoints);
-  return DequantizeWeightsOp::create(builder, node.loc(), RankedTensorType::get(shape, node.f32()),
-                                     weights, scales, zeroPoints,
-                                     builder.getDenseI64ArrayAttr({1, matrix.block}));
+  int8_t middle = int8_t(1 << (matrix.bits - 1));
+  bool isSigned = llvm::all_of(matrix.zeroPoints, [&](float zeroPoint) {
+    return zeroPoint == float(1 << (matrix.bits - 1));
+  });
+  SmallVector<int8_t, 0> stored(matrix.integers.begin(), matrix.integers.end());
+  for (int8_t &integer : stored)
+    integer -= isSigned ? middle : 0;
+  auto integer = IntegerType::get(builder.getContext(), matrix.bits,
+                                  isSigned ? IntegerType::Signed : IntegerType::Unsigned);
+  auto type = RankedTensorType::get({matrix.rows, matrix.columns}, integer);
+  auto addParameters = [&](StringRef name, ArrayRef<float> values) -> Value {
+    auto blocks = RankedTensorType::get({matrix.rows, matrix.countBlocks()}, node.f32());
+    return nn::createConstant<float>(builder, node.loc(), node.nameConstant(name), blocks, values);
+  };
+  Value weights =
+      nn::createConstant<int8_t>(builder, node.loc(), node.nameConstant("stored"), type, stored);
+  Value scales = addParameters("scales", matrix.scales);
+  Value zeroPoints = isSigned ? Value() : addParameters("zero_points", matrix.zeroPoints);
+  return DequantizeWeightsOp::create(builder, node.loc(), type.clone(node.f32()), weights, scales,
+                                     zeroPoints, builder.getDenseI64ArrayAttr({1, matrix.block}));
+}
+
+Value octet::onnx_import::makeOfBlocks(Node &node, const HostTensor &tensor) {
+  const Blocks &blocks = *tensor.blocks;
+  BlockedMatrix matrix{tensor.shape[0], tensor.shape[1], blocks.bits, blocks.size, {}, {}, {}};
+  if (blocks.axis != 1)
+    return nullptr;
+  float least = blocks.isSigned ? -float(1 << (blocks.bits - 1)) : 0;
+  matrix.scales = *blocks.scales.floats();
+  matrix.zeroPoints.assign(matrix.scales.size(), -least);
+  if (blocks.zeroPoints.size())
+    llvm::transform(*blocks.zeroPoints.floats(), matrix.zeroPoints.begin(),
+                    [&](float zeroPoint) { return zeroPoint - least; });
+  for (auto [i, value] : llvm::enumerate(*tensor.floats())) {
+    int64_t row = i / matrix.columns, column = i % matrix.columns;
+    size_t block = row * matrix.countBlocks() + column / matrix.block;
+    float scale = matrix.scales[block], zeroPoint = matrix.zeroPoints[block];
+    float integer = (scale == 0 ? 0 : std::nearbyint(value / scale)) + zeroPoint;
+    if (!(integer >= 0 && integer < float(1 << matrix.bits)) ||
+        (integer - zeroPoint) * scale != value)
+      return nullptr;
+    matrix.integers.push_back((uint8_t)integer);
+  }
+  return makeMatrixReal(node, matrix);
 }
 
 /// Whether blocks have this size, in every operator.
@@ -175,7 +208,7 @@ MaybeValue ProductReader::read() {
   if (failed(checkSizes()) || failed(readZeroPoints()))
     return failure();
   if (!node.has(kGroups))
-    return makeReal(node, matrix);
+    return makeMatrixReal(node, matrix);
   auto groups = readGroups();
   return failed(groups) ? MaybeValue() : node.materialize(dequantize(*groups));
 }
@@ -341,7 +374,7 @@ LogicalResult TableReader::readParameters() {
 MaybeValue TableReader::read() {
   if (failed(checkAxes()) || failed(readIntegers()) || failed(readParameters()))
     return failure();
-  return makeReal(node, matrix);
+  return makeMatrixReal(node, matrix);
 }
 
 LogicalResult octet::onnx_import::importGatherBlockQuantized(Node &node) {
