@@ -87,6 +87,11 @@ Value Lowering::convertTo(Value source, QuantizedType type, Location loc) {
   Value &converted = conversions[{source, type}];
   if (converted)
     return converted;
+  if (numerics::isWide(from) || numerics::isWide(type)) {
+    Value real = DequantizeOp::create(builder, loc, withElementType(source, builder.getF32Type()),
+                                      source);
+    return converted = QuantizeOp::create(builder, loc, withElementType(source, type), real);
+  }
   SmallVector<int8_t> table;
   for (int64_t q = 0; q < 256; ++q) {
     float real = numerics::dequantize(q, numerics::getParams(from));

@@ -105,25 +105,6 @@ static bool spreadBackward(Operation *op) {
   return true;
 }
 
-/// Integers of 16 bits are not moved: what is moved and rounded once more is what it was. Products
-/// read integers, other operators the moved numbers.
-static void readMoved(QuantizeOp quantize) {
-  Value real = quantize.getInput(), origin = real;
-  while (origin.getDefiningOp() && movesOne(origin.getDefiningOp()))
-    origin = origin.getDefiningOp()->getOperand(0);
-  auto dequantize = origin.getDefiningOp<DequantizeOp>();
-  auto type = cast<QuantizedType>(quantize.getResult().getType().getElementType());
-  if (!numerics::isWide(type) || !dequantize ||
-      dequantize.getInput().getType().getElementType() != type)
-    return;
-  for (Operation *user : quantize->getUsers())
-    if (auto own = dyn_cast<DequantizeOp>(user))
-      own.getResult().replaceUsesWithIf(real, [](OpOperand &use) {
-        auto product = dyn_cast<nn::ProductOpInterface>(use.getOwner());
-        return !product || !product.getWeightOperand();
-      });
-}
-
 int64_t octet::spreadQuantization(ModuleOp module) {
   int64_t numSpread = 0;
   for (auto function : module.getOps<FunctionOpInterface>())
@@ -133,8 +114,6 @@ int64_t octet::spreadQuantization(ModuleOp module) {
         numSpread += spreadForward(op);
       for (Operation *op : llvm::reverse(ops))
         numSpread += spreadBackward(op);
-      for (auto quantize : block.getOps<QuantizeOp>())
-        readMoved(quantize);
     }
   return numSpread;
 }

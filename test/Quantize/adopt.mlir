@@ -169,18 +169,18 @@ func.func @rest(%x: !x, %r: tensor<1x2x4x4xf32>) -> (!y, !y, tensor<1x2x4x4xf32>
   return %3, %5, %7, %8 : !y, !y, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 }
 
-// Products read integers of 16 bits; what is moved is real numbers, which are not rounded again.
+// Products and what moves values read integers of 16 bits.
 // CHECK-LABEL: func @of_16_bits
 // CHECK:         %[[R:.*]] = nn.reshape %[[X:.*]] :
 // CHECK:         %[[Q:.*]] = octet.quantize %[[R]]
 // CHECK-NEXT:    %[[D:.*]] = octet.dequantize %[[Q]]
 // CHECK:         nn.linear %[[D]]
-// CHECK:         nn.softmax %[[R]]
+// CHECK:         nn.softmax %[[D]]
 // LOWERED-LABEL: func @of_16_bits
 // LOWERED-COUNT-2: nn.linear {{.*}}!quant.uniform<u8
 // LOWERED-NOT:     nn.linear
 // LOWERED:         return
-// EXPLAIN-NEXT:  flat     nn.reshape  float          OCT104 no integer form of 16 bits
+// EXPLAIN-NEXT:  flat     nn.reshape  int8
 // EXPLAIN-NEXT:  matrix   nn.linear   int8
 // EXPLAIN-NEXT:  behind   nn.relu     int8
 // EXPLAIN-NEXT:  soft     nn.softmax  float          OCT104 no integer form of 16 bits
@@ -202,8 +202,8 @@ func.func @of_16_bits(%x: tensor<1x2x4x4x!quant.uniform<u16:f32, 0.001:9>>) -> (
 // From bytes to 16 bits, moved in between.
 // LOWERED-LABEL: func @moved_to_16_bits
 // EXPLAIN-NEXT:  first    nn.linear     int8
-// EXPLAIN-NEXT:  turn     nn.transpose  float          OCT104 no integer form of 16 bits
-// EXPLAIN-NEXT:  again    nn.reshape    float          OCT104 no integer form of 16 bits
+// EXPLAIN-NEXT:  turn     nn.transpose  int8
+// EXPLAIN-NEXT:  again    nn.reshape    int8
 func.func @moved_to_16_bits(%x: tensor<1x32x!quant.uniform<u8:f32, 0.5>>) -> tensor<2x!quant.uniform<u16:f32, 0.5:9>> {
   %w = nn.constant dense<3> : tensor<2x32xi8> -> tensor<2x32x!quant.uniform<i8:f32, 0.25>>
   %0 = octet.dequantize %x : (tensor<1x32x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x32xf32>

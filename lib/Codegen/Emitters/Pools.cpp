@@ -171,7 +171,7 @@ static Value getLowest(KernelBuilder &b, nn::MaxPoolOp op) {
   if (!type)
     return b.constF(-std::numeric_limits<float>::infinity());
   bool mayMiss = getWindow(op, 0).mayMiss() || getWindow(op, 1).mayMiss();
-  return b.constI(mayMiss ? type.getStorageTypeMin() : -1000);
+  return b.constI(mayMiss || numerics::isWide(type) ? type.getStorageTypeMin() : -1000);
 }
 
 /// [N.max_pool]
