@@ -88,8 +88,8 @@ Value Lowering::convertTo(Value source, QuantizedType type, Location loc) {
   if (converted)
     return converted;
   if (numerics::isWide(from) || numerics::isWide(type)) {
-    Value real = DequantizeOp::create(builder, loc, withElementType(source, builder.getF32Type()),
-                                      source);
+    Value real =
+        DequantizeOp::create(builder, loc, withElementType(source, builder.getF32Type()), source);
     return converted = QuantizeOp::create(builder, loc, withElementType(source, type), real);
   }
   SmallVector<int8_t> table;

@@ -208,11 +208,6 @@ BAD = {
     "dequantized constant floats": ("d = DequantizeLinear(s, s)\ny = Add(x, d)", dict(s=np.float32(1)), "dequantizes a constant of floats"),
     "quantized integers": ("i = QuantizeLinear(x, s, z)\nq = QuantizeLinear(i, s, z)\ny = DequantizeLinear(q, s, z)",
                            dict(s=np.float32(1), z=np.uint8(0)), "integers to be quantized; convert them to floats"),
-    "computed with integers": ("q = QuantizeLinear(x, s, z)\nr = Relu(q)\ny = DequantizeLinear(r, s, z)",
-                               dict(s=np.float32(1), z=np.uint8(0)), "integers as operands; put DequantizeLinear in front"),
-    "integers of two scales": ("q = QuantizeLinear(x, s, z)\nr = QuantizeLinear(x, t, z)\nc = Concat<axis=1>(q, r)\n"
-                               "y = DequantizeLinear(c, s, z)", dict(s=np.float32(1), t=np.float32(2), z=np.uint8(0)),
-                               "integers of several scales or zero points"),
     "channels with other scales": ("q = QuantizeLinear(x, s, z)\ny = DequantizeLinear(q, t, z)",
                                    dict(s=np.ones(3, np.float32), t=np.full(3, 2, np.float32), z=np.zeros(3, np.uint8)),
                                    "other scales or zero points than those with which the tensor was quantized"),
@@ -261,8 +256,6 @@ BAD = {
                          "a bias computed at run time"),
     "concat of nothing": ('q = QuantizeLinear(x, s, z)\nc = com.microsoft.QLinearConcat<axis=1>(s, z, q, s, z, , s, z)\n'
                           "y = DequantizeLinear(c, s, z)", dict(s=np.float32(1), z=np.uint8(0)), "lacks its input 5"),
-    "cast to integers": ("q = QuantizeLinear(x, s, z)\nc = Cast<to=6>(q)\ny = Cast<to=1>(c)", dict(s=np.float32(1), z=np.uint8(0)),
-                         "attribute to=6"),
     "zero points of a product": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w, z, wz)\ny = Cast<to=1>(m)",
                                  dict(w=np.zeros((8, 2), np.int8), wz=np.zeros(3, np.int8)), "has 3 zero points for a tensor of shape 8x2"),
     "scales of a recurrent layer": (RECURRENT.format("s, z, t, v"), dict(n=np.array([8, 3, 8]), w=np.zeros((1, 8, 8), np.int8), u=np.zeros((1, 2, 8), np.int8),

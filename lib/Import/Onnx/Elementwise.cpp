@@ -149,9 +149,18 @@ static bool readsNothing(const Node &node) {
   return node.constant(0) && node.constant(0)->size() == 0;
 }
 
+/// The integers of a value that are not below 0.
+static MaybeValue rectifyIntegers(Node &node, Value integers) {
+  auto zero = node.cast(integerConstant(node, "zero", {}, {0}), getElementTypeOrSelf(integers));
+  return node.compute<nn::MaxOp>(MaybeValue(integers), zero);
+}
+
 template <typename OpTy> static LogicalResult importUnary(Node &node) {
   if (readsNothing(node))
     return node.setResult(HostTensor(*node.constant(0)));
+  Value value = node.entry(0).value;
+  if (std::is_same_v<OpTy, nn::ReluOp> && value && !nn::holdsReals(value.getType()))
+    return node.setResult(rectifyIntegers(node, value));
   constexpr bool takesIntegers = OpTy::template hasTrait<nn::OfOneKind>();
   return node.setSmallComputed(node.compute<OpTy>(takesIntegers ? node.any(0) : node.value(0)));
 }

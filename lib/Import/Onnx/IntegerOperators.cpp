@@ -325,19 +325,3 @@ LogicalResult octet::onnx_import::importMatMulIntegerToFloat(Node &node) {
                                                       getEntry(node, 4), getEntry(node, 5)}),
                    node.entry(2), 3, 6);
 }
-
-//===----------------------------------------------------------------------===//
-// Integers as floats
-//===----------------------------------------------------------------------===//
-
-/// Integers are held as the floats that they become.
-LogicalResult octet::onnx_import::importCastOfIntegers(Node &node) {
-  int64_t to = node.getInt("to", 0);
-  if (to != TensorProto::FLOAT)
-    return node.unsupported("attribute to=" + Twine(to));
-  const Entry &entry = node.entry(0);
-  if (entry.integers)
-    return node.setResult(Entry{nullptr, entry.value});
-  QuantizedType type = makeUnitType(node.builder(), getElementType(getQuantizedType(entry)));
-  return node.setResult(reinterpret(node, entry.value, type));
-}

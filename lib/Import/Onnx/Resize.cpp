@@ -194,6 +194,25 @@ static MaybeValue resampleAxes(Node &node, const Target &target, const Resamplin
   return result;
 }
 
+/// Linear resampling of integers, which cuts off fractions, as onnxruntime does; nothing of others.
+static std::optional<LogicalResult> resampleIntegers(Node &node, const Resampling &how,
+                                                     LogicalResult (*import)(Node &)) {
+  Value input = node.entry(0).value;
+  if (!input || nn::holdsReals(input.getType()) || how.mode != "linear" || how.antialias)
+    return std::nullopt;
+  SmallVector<Entry> inputs;
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    inputs.push_back(node.entry(i));
+  auto reals = node.cast(input, node.f32());
+  if (failed(reals))
+    return failure();
+  inputs[0] = Entry{nullptr, *reals};
+  auto result = node.compose(import, inputs);
+  if (failed(result))
+    return failure();
+  return node.setResult(node.cast(result->value, getElementTypeOrSelf(input)));
+}
+
 static LogicalResult setResized(Node &node, const Target &target, const Resampling &how) {
   Shape shape = node.shape(0);
   if (llvm::any_of(target.sizes, [](int64_t size) { return size < 1; }) ||
@@ -237,6 +256,9 @@ static Resampling readAttributes(Node &node, bool isOld) {
 /// round_prefer_floor.
 LogicalResult octet::onnx_import::importResize(Node &node) {
   bool isOld = node.opset() < 11;
+  Resampling how = readAttributes(node, isOld);
+  if (auto done = resampleIntegers(node, how, importResize))
+    return *done;
   auto given = [&](unsigned i) {
     return node.has(i) && !(node.constant(i) && node.constant(i)->size() == 0);
   };
@@ -249,7 +271,6 @@ LogicalResult octet::onnx_import::importResize(Node &node) {
   if (!given(sizesInput) && !given(scalesInput))
     return node.invalid("has neither scales nor sizes");
   Target target = getSameTarget(node.shape(0));
-  Resampling how = readAttributes(node, isOld);
   bool isPlain = how.mode == "linear" && !how.antialias && !how.excludesOutside;
   if (how.coordinates == "tf_crop_and_resize" && failed(setRoi(node, target, *axes, isPlain)))
     return failure();
@@ -267,6 +288,9 @@ LogicalResult octet::onnx_import::importResize(Node &node) {
 
 /// Scales are an attribute up to opset 8, an input in 9.
 LogicalResult octet::onnx_import::importUpsample(Node &node) {
+  Resampling how = readAttributes(node, /*isOld=*/true);
+  if (auto done = resampleIntegers(node, how, importUpsample))
+    return *done;
   std::vector<float> scales;
   if (auto *attribute = node.attribute("scales")) {
     scales.assign(attribute->floats().begin(), attribute->floats().end());
@@ -279,5 +303,5 @@ LogicalResult octet::onnx_import::importUpsample(Node &node) {
   Target target = getSameTarget(node.shape(0));
   if (failed(setScales(node, target, scales, allAxes(node.rank(0)))))
     return failure();
-  return setResized(node, target, readAttributes(node, /*isOld=*/true));
+  return setResized(node, target, how);
 }
