@@ -141,10 +141,35 @@ def function(net, of):
     of.write(net.inner(operator, [of.read(), of.scale, of.zero, of.scale_out, of.zero_out], **attributes, **MICROSOFT))
 
 
+def between(net, of):
+    """Operators of integers, one after the other: of one scale, or with integers of another or a constant."""
+    if net.opset < 13:
+        return pairs(net, of)
+    integers, zero = of.read(), int(of.zero)
+    for _ in range(int(net.rng.integers(1, 4))):
+        constant = net.rng.integers(zero - 20, zero + 20, [1] * len(of.shape)).astype(of.dtype)
+        other = net.one_of(constant, constant, lambda: net.inner("QuantizeLinear", ["x", of.scale, of.zero]), lambda: net.inner("QuantizeLinear", ["x", of.scale_out, of.zero]))
+        other = other() if callable(other) else other
+        kind = net.one_of("Max", "Min", "Where", "reverse", "Pad", "GatherElements", "Add" if of.dtype is np.uint8 else "Max")
+        if kind == "Where":
+            integers = net.inner("Where", [net.inner("Greater", ["x", f32(0.3)]), integers, other])
+        elif kind == "reverse":
+            axis = int(net.rng.integers(len(of.shape)))
+            integers = net.inner("Slice", [integers, *(np.array([number], np.int64) for number in (-1, -(2**31), axis, -1))])
+        elif kind == "Pad":
+            wider, first = net.inner("Pad", [integers, np.array([1] * (2 * len(of.shape)), np.int64), constant.reshape(())]), net.one_of(0, 1)
+            integers = net.inner("Slice", [wider, *(np.array([edge] * len(of.shape), np.int64) for edge in (first, first - 2))])
+        elif kind == "GatherElements":
+            integers = net.inner("GatherElements", [integers, net.rng.integers(0, of.shape[-1], of.shape)], axis=len(of.shape) - 1)
+        else:
+            integers = net.inner(kind, [integers, other])
+    of.write(integers)
+
+
 # Step, and the ranks of the network's input that it takes.
 STEPS = [(pairs, (2, 3, 4)), (microsoft_pair, (2, 3, 4)), (linear_convolution, (4,)), (linear_product, (2, 3, 4)), (integer_convolution, (4,)),
          (integer_product, (2, 3, 4)), (float_product, (2, 3)), (gemm, (2,)), (gemm, (2,)), (binary, (2, 3, 4)), (concatenation, (2, 3, 4)),
-         (pool, (4,)), (function, (2, 3, 4))]
+         (pool, (4,)), (function, (2, 3, 4)), (between, (2, 3, 4)), (between, (2, 3, 4))]
 
 
 def quantized(net, _):

@@ -40,6 +40,7 @@ CASES = {
     "neg-int8": ("r = Neg(q)\ny = DequantizeLinear(r, s, z)", {}, "int8"),
     "sum-uint8": ("r = Add(q, k)\ny = DequantizeLinear(r, s, z)", dict(k=np.full((1, 8, 1, 1), -120)), "uint8"),
     "shift-uint8": ('r = BitShift<direction="RIGHT">(q, k)\ny = DequantizeLinear(r, s, z)', dict(k=np.full((1, 8, 1, 1), -127)), "uint8"),
+    "choice_of_sums-uint8": ("a = Add(q, k)\nc = Greater(x, zero)\nr = Where(c, q, a)\ny = DequantizeLinear(r, s, z)", dict(k=np.full((1, 8, 1, 1), -120)), "uint8"),
     "argmax-uint8": ("r = ArgMax<axis=1>(q)\ny = Cast<to=1>(r)", {}, "uint8"),
     "equal-int8": ("r = Equal(q, k)\ny = Cast<to=1>(r)", dict(k=np.full((1, 8, 1, 1), 2)), "int8"),
     "greater-uint8": ("r = Greater(q, k)\ny = Cast<to=1>(r)", dict(k=np.full((1, 8, 1, 1), 2)), "uint8"),

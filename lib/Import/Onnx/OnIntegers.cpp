@@ -96,6 +96,8 @@ static std::optional<IntegerKind> getReals(Node &node, SmallVectorImpl<Entry> &r
     const Entry &entry = node.entry(i);
     if (getQuantizedType(entry)) {
       reals.push_back(Entry{nullptr, makeReal(node, entry.value)});
+    } else if (entry.value && node.elementType(i) == kind.elementType()) {
+      return std::nullopt; // integers without a scale
     } else if (entry.tensor && entry.tensor->type == kind.elementType()) {
       if (!isa_and_nonnull<quant::UniformQuantizedType>(kind.quantized))
         return std::nullopt;
