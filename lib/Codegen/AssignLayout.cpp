@@ -54,9 +54,17 @@ static bool readsImage(Operation *op) {
                       [](Value operand) { return getLayout(getTensorType(operand)); });
 }
 
-/// Whether `op`, element by element, computes planes from planes, as normalization of an input
-/// does.
-static bool staysPlanar(Operation *op) { return isElementwise(op) && !readsImage(op); }
+/// Whether all that reads it quantizes it, which writes images of planes.
+static bool isQuantizedAlone(Value value) {
+  return !value.use_empty() && llvm::all_of(value.getUsers(), llvm::IsaPred<QuantizeDynamicOp>);
+}
+
+/// Whether `op` computes planes from planes: element by element, as normalization of an input does,
+/// or with zeros around them.
+static bool staysPlanar(Operation *op) {
+  return (isElementwise(op) || (isa<nn::PadOp>(op) && isQuantizedAlone(op->getResult(0)))) &&
+         !readsImage(op);
+}
 
 /// Whether `op`, which computes a returned value, had better leave it as its operands lie: there
 /// are no vectors across layouts. Halves and doubles are written as the caller reads them.

@@ -179,11 +179,11 @@ def test_product(tool, driver, tmp_path, make, case):  # noqa: F811
             assert np.array_equal(got, wanted), f"{level}, {threads} threads: {np.count_nonzero(got != wanted)} of {wanted.size} differ"
 
 
-def make_onnx_case(folder, shape, outputs):
+def make_onnx_case(folder, shape, outputs, magnitude=1):
     """The same of a layer as ONNX's files have it: sums times both scales, a bias, GELU."""
     rng = np.random.default_rng(outputs)
-    weights, bias = rng.integers(-128, 128, (outputs, shape[-1])).astype(np.int8), rng.normal(size=outputs).astype(f32)
-    x = (rng.normal(size=shape) + 1).astype(f32)
+    weights, bias = rng.integers(-128, 128, (outputs, shape[-1])).astype(np.int8), (rng.normal(size=outputs) * magnitude).astype(f32)
+    x = ((rng.normal(size=shape) + 1) * magnitude).astype(f32)
     x.ravel()[-1] = np.nan
     result = (*shape[:-1], outputs)
     kinds = {"q": f"tensor<{'x'.join(map(str, shape))}x!quant.uniform<u8:f32, 1.0>>", "w": f"tensor<{outputs}x{shape[-1]}x!quant.uniform<i8:f32, 1.0>>"}
@@ -210,9 +210,10 @@ func.func @main(%x: {kind(shape)} {{nn.name = "x"}}) -> ({kind(result)} {{nn.nam
     return [folder / "network.mlir", "--name=model", "--as-in-file"], x.ravel(), np.ascontiguousarray(wanted, f32).ravel().view(np.uint32)
 
 
-@pytest.mark.parametrize("shape, outputs", [((1, 64), 48), ((7, 30), 20), ((2, 3, 100), 33)])
-def test_linear_layer_of_onnx(tool, driver, tmp_path, shape, outputs):  # noqa: F811
-    options, given, wanted = make_onnx_case(tmp_path, shape, outputs)
+# The last two have scales that are divided by: their reciprocals would not do.
+@pytest.mark.parametrize("shape, outputs, magnitude", [((1, 64), 48, 1), ((7, 30), 20, 1), ((2, 3, 100), 33, 1), ((3, 64), 20, 1e-30), ((3, 64), 20, 1e31)])
+def test_linear_layer_of_onnx(tool, driver, tmp_path, shape, outputs, magnitude):  # noqa: F811
+    options, given, wanted = make_onnx_case(tmp_path, shape, outputs, magnitude)
     library = tmp_path / "model.so"
     done = tool("octet-compile", *options, "--cpu-level=" + ",".join(LEVELS), "-o", library)
     assert "float [OCT" not in done.stderr

@@ -31,6 +31,8 @@ void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value b
                   mlir::Value end, llvm::function_ref<void(mlir::ValueRange)> body);
 /// Joins an accumulator and an element.
 using JoinFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value acc, mlir::Value x)>;
+/// The sixteen lanes of a vector by the tree of [N.lanes].
+mlir::Value joinLanes(KernelBuilder &b, mlir::Value vector, JoinFn join);
 /// How a reduction of real numbers joins elements, and what it begins with.
 struct Fold {
   float neutral;
@@ -117,6 +119,7 @@ bool emitSoftmaxGroup(ProgramEmitter &emitter, GroupOp group);
 void emitRowGroup(ProgramEmitter &emitter, GroupOp group);
 /// Dense NCHW floats to NHWC bytes; false if the shapes are not its.
 bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op);
+bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeDynamicOp op);
 
 } // namespace octet::codegen
 

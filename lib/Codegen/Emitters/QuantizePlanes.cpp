@@ -11,7 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitters.h"
+#include "DynamicScale.h"
+#include "EpilogueBounds.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -98,63 +99,140 @@ private:
 };
 } // namespace
 
-/// Sixteen pixels of the channels from `channel`: four bytes each.
-static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y,
-                          int64_t channel, Value pixel) {
+namespace {
+/// [N.quantize] of sixteen real values of a channel.
+using QuantizeChannelFn =
+    llvm::function_ref<Value(Value real, const TensorView &y, int64_t channel)>;
+
+/// The step that quantizes planes.
+class PlanesStep {
+public:
+  PlanesStep(ProgramEmitter &emitter, Operation *op)
+      : emitter(emitter), op(op), signature(emitter),
+        source(signature.addTensor(op->getOperand(0))),
+        target(signature.addTensor(op->getResult(0))), in(getTensorType(op->getOperand(0))),
+        out(getTensorType(op->getResult(0))), planes(*getPlanes(in, out)) {}
+
+  /// `emitPart` emits the loops, once or more, with a way to quantize.
+  void emit(llvm::function_ref<void(KernelBuilder &b, ValueRange args,
+                                    llvm::function_ref<void(QuantizeChannelFn)> emitLoops)>
+                emitPart);
+
+  Signature &getSignature() { return signature; }
+
+private:
+  /// Sixteen pixels of the channels from `channel`: four bytes each.
+  Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y, int64_t channel,
+                     Value pixel, QuantizeChannelFn quantizeReal) const;
+  void emitBlock(KernelBuilder &b, ValueRange args, Value image, Value row, Value i,
+                 QuantizeChannelFn quantizeReal) const;
+
+  ProgramEmitter &emitter;
+  Operation *op;
+  Signature signature;
+  int source, target;
+  RankedTensorType in, out;
+  Planes planes;
+};
+} // namespace
+
+Value PlanesStep::quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y,
+                               int64_t channel, Value pixel, QuantizeChannelFn quantizeReal) const {
   FourChannels joined(b, isSigned(y.type));
-  for (int64_t i = 0; i < 4 && channel + i < x.shape()[1]; ++i) {
-    SmallVector<Value> at{b.index(0), b.index(channel + i)};
-    joined.add(quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])),
-                        y, at, -1));
+  for (int64_t i = channel; i < std::min(channel + 4, x.shape()[1]); ++i) {
+    Value real = b.load(x.memory, b.addIndex(pixel, i * x.strides.steps[1]));
+    joined.add(quantizeReal(real, y, i));
   }
   return joined.getBytes();
 }
 
-bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
-  RankedTensorType in = op.getInput().getType(), out = op.getResult().getType();
-  std::optional<Planes> planes = getPlanes(in, out);
-  if (!emitter.has(kernel::Kernels::quantize_planes) || !planes)
-    return false;
-  Signature signature(emitter);
-  int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
-  int64_t pitch = getLayout(out).getChannels(), blocks = llvm::divideCeil(planes->pixels, 16);
-  int64_t unitsPerImage = planes->rows > 1 ? planes->rows : blocks, images = in.getDimSize(0);
-  emitter.addStep(
-      op, kernel::Kernels::quantize_planes, signature.arguments, images * unitsPerImage,
-      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-        TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-        auto block = [&](Value image, Value row, Value i) {
-          b.lanes = 16;
-          Value pixel = b.getBlock(i, planes->pixels, 16);
-          Value from = b.addIndex(b.mulIndex(row, planes->pixels), pixel);
-          Value to =
-              b.linearIndex({row, pixel}, {planes->outRow, planes->outPixel}, planes->outBase);
-          if (images > 1) {
-            from = b.addIndex(from, b.mulIndex(image, x.strides.steps[0]));
-            to = b.addIndex(to, b.mulIndex(image, y.strides.steps[0]));
-          }
-          for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
-            Value bytes = quantizeFour(b, x, y, channel, from);
-            if (pitch == 4) {
-              vector::StoreOp::create(b, bytes, y.memory, ValueRange{to});
-              continue;
-            }
-            for (int64_t lane = 0; lane < 16; ++lane) {
-              Value four =
-                  vector::ExtractStridedSliceOp::create(b, bytes, ArrayRef<int64_t>{4 * lane},
-                                                        ArrayRef<int64_t>{4}, ArrayRef<int64_t>{1});
-              vector::StoreOp::create(
-                  b, four, y.memory, ValueRange{b.addIndex(to, lane * planes->outPixel + channel)});
-            }
-          }
-          b.lanes = 1;
-        };
-        b.loop(begin, end, 1, [&](Value unit) {
-          auto [image, i] = b.divideIndex(unit, unitsPerImage, images);
-          if (planes->rows == 1)
-            return block(image, b.index(0), i);
-          b.loop(0, blocks, [&, image = image, row = i](Value i) { block(image, row, i); });
-        });
+void PlanesStep::emitBlock(KernelBuilder &b, ValueRange args, Value image, Value row, Value i,
+                           QuantizeChannelFn quantizeReal) const {
+  TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
+  b.lanes = 16;
+  Value pixel = b.getBlock(i, planes.pixels, 16);
+  Value from = b.addIndex(b.mulIndex(row, planes.pixels), pixel);
+  Value to = b.linearIndex({row, pixel}, {planes.outRow, planes.outPixel}, planes.outBase);
+  if (x.shape()[0] > 1) {
+    from = b.addIndex(from, b.mulIndex(image, x.strides.steps[0]));
+    to = b.addIndex(to, b.mulIndex(image, y.strides.steps[0]));
+  }
+  int64_t pitch = getLayout(out).getChannels();
+  for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
+    Value bytes = quantizeFour(b, x, y, channel, from, quantizeReal);
+    if (pitch == 4) {
+      vector::StoreOp::create(b, bytes, y.memory, ValueRange{to});
+      continue;
+    }
+    for (int64_t lane = 0; lane < 16; ++lane) {
+      Value four = vector::ExtractStridedSliceOp::create(
+          b, bytes, ArrayRef<int64_t>{4 * lane}, ArrayRef<int64_t>{4}, ArrayRef<int64_t>{1});
+      vector::StoreOp::create(b, four, y.memory,
+                              ValueRange{b.addIndex(to, lane * planes.outPixel + channel)});
+    }
+  }
+  b.lanes = 1;
+}
+
+void PlanesStep::emit(llvm::function_ref<void(KernelBuilder &b, ValueRange args,
+                                              llvm::function_ref<void(QuantizeChannelFn)>)>
+                          emitPart) {
+  int64_t blocks = llvm::divideCeil(planes.pixels, 16), images = in.getDimSize(0);
+  int64_t unitsPerImage = planes.rows > 1 ? planes.rows : blocks;
+  auto emitLoops = [&](KernelBuilder &b, ValueRange args, Value begin, Value end,
+                       QuantizeChannelFn quantizeReal) {
+    b.loop(begin, end, 1, [&](Value unit) {
+      auto [image, i] = b.divideIndex(unit, unitsPerImage, images);
+      if (planes.rows == 1)
+        return emitBlock(b, args, image, b.index(0), i, quantizeReal);
+      b.loop(0, blocks, [&, image = image, row = i](Value i) {
+        emitBlock(b, args, image, row, i, quantizeReal);
       });
+    });
+  };
+  emitter.addStep(op, kernel::Kernels::quantize_planes, signature.arguments, images * unitsPerImage,
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    emitPart(b, args, [&](QuantizeChannelFn quantizeReal) {
+                      emitLoops(b, args, begin, end, quantizeReal);
+                    });
+                  });
+}
+
+static bool readsPlanes(ProgramEmitter &emitter, Operation *op) {
+  return emitter.has(kernel::Kernels::quantize_planes) &&
+         getPlanes(getTensorType(op->getOperand(0)), getTensorType(op->getResult(0)));
+}
+
+bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
+  if (!readsPlanes(emitter, op))
+    return false;
+  PlanesStep(emitter, op)
+      .emit(
+          [&](KernelBuilder &b, ValueRange, llvm::function_ref<void(QuantizeChannelFn)> emitLoops) {
+            emitLoops([&](Value real, const TensorView &y, int64_t channel) {
+              SmallVector<Value> at{b.index(0), b.index(channel)};
+              return quantize(b, real, y, at, -1);
+            });
+          });
+  return true;
+}
+
+bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeDynamicOp op) {
+  if (!readsPlanes(emitter, op) || op.getScale().getType().getRank() > 0)
+    return false;
+  PlanesStep step(emitter, op);
+  int scale = step.getSignature().addTensor(op.getScale()),
+      zeroPoint = step.getSignature().addTensor(op.getZeroPoint());
+  step.emit([&](KernelBuilder &b, ValueRange args,
+                llvm::function_ref<void(QuantizeChannelFn)> emitLoops) {
+    auto load = [&](int number) {
+      return b.load(step.getSignature().getTensor(number, args).memory, b.index(0));
+    };
+    emitByScale(b, paramsOf(op.getResult()), load(scale), load(zeroPoint), /*inVectors=*/true,
+                [&](QuantizeFn quantizeReal) {
+                  emitLoops(
+                      [&](Value real, const TensorView &, int64_t) { return quantizeReal(real); });
+                });
+  });
   return true;
 }

@@ -66,8 +66,7 @@ static Value moveRest(KernelBuilder &b, Value vector, int64_t rest, float neutra
   return vector::ShuffleOp::create(b, vector, b.constF(neutral), order);
 }
 
-/// The lanes by the tree of [N.lanes].
-static Value joinLanes(KernelBuilder &b, Value vector, JoinFn join) {
+Value codegen::joinLanes(KernelBuilder &b, Value vector, JoinFn join) {
   for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < kLanes; ++lane)
