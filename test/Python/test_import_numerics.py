@@ -200,6 +200,9 @@ CASES = {
                'd = Einsum<equation="b i j -> i">(x)\ne = Einsum<equation="...ij,...kj->...ik">(x, w)\nf = Einsum<equation="bij,kj,k->bi">(x, m, v)\n'
                'g = Einsum<equation="ii,jkk->ij">(m, x)\nh = Einsum<equation="bij,bij->">(x, w)\ni = Einsum<equation="i,j->ij">(v, v)',
                dict(inputs={"x": [3, 4, 4]}, constants={"w": (3, 4, 4), "m": (4, 4), "v": (4,)}, outputs=tuple("abcdefghi"))),
+    "einsum_by_a_constant": ('a = Einsum<equation="bih,hnd->bnid">(x, w)\nb = Einsum<equation="ndh,bih->bni">(r, x)\nc = Einsum<equation="bih,bih->">(x, x)\n'
+                             'k = ReduceSum<keepdims=0>(x, n)\nd = Einsum<equation="h,h->">(k, v)',
+                             dict(inputs={"x": [2, 3, 4]}, constants={"w": (4, 2, 5), "r": (2, 5, 4), "v": (4,), "n": i64(0, 1)}, outputs=tuple("abcd"))),
     "prelu_one_slope": ("y = PRelu(x, s)", dict(constants={"s": np.full((3, 1, 1), 0.3, np.float32)})),
     "clip_attributes": ("y = Clip<min=-0.5, max=0.75>(x)", dict(opset=10)),
     "clip_inputs": ("y = Clip(x, l, h)", dict(constants={"l": np.float32(-0.5), "h": np.float32(0.75)})),
@@ -349,6 +352,14 @@ def test_products_of_constants_are_computed_at_import(compiler):
     np.testing.assert_array_equal(left, right)
     text = translate("--import-onnx", known.SerializeToString(), "--mlir").decode()
     assert "nn.linear" not in text and "nn.mul" in text
+
+
+def test_einsum_by_a_constant_is_a_linear_layer():
+    """As MatMul is, so that it runs in integers. Of a constant whose dimension is in the result and in both terms, there is a matrix for each index."""
+    model = make_network('y = Einsum<equation="bih,hnd->bind">(x, w)\nz = Einsum<equation="bih,bhd->bid">(x, v)',
+                         inputs={"x": [2, 3, 4]}, constants={"w": (4, 2, 5), "v": (2, 4, 6)}, outputs=("y", "z"))
+    text = translate("--import-onnx", model.SerializeToString(), "--mlir").decode()
+    assert text.count("nn.linear") == 1 and text.count("nn.matmul") == 1
 
 
 def test_products_of_large_constants_are_computed_at_run_time():

@@ -30,6 +30,7 @@ constexpr int kEllipsis = 256;
 struct Term {
   Value value;
   Labels labels;
+  const HostTensor *constant = nullptr; ///< of real numbers that `value` has, if it is known
 };
 struct Equation {
   SmallVector<Labels> terms;
@@ -114,6 +115,13 @@ static int64_t getAxis(ArrayRef<int> labels, int label) {
   return llvm::find(labels, label) - labels.begin();
 }
 
+static Labels joinLabels(ArrayRef<Labels> parts) {
+  Labels all;
+  for (const Labels &part : parts)
+    all.append(part);
+  return all;
+}
+
 /// The term with its dimensions in another order.
 static LogicalResult permute(Node &node, Term &term, const Labels &order) {
   Shape permutation;
@@ -180,7 +188,7 @@ static LogicalResult sumOthers(Node &node, Term &term, const Labels &needed) {
   auto sum = reduce(node, term.value, Reduction::sum, axes);
   if (failed(sum))
     return failure();
-  term = {node.reshape(*sum, shape), labels};
+  term = {node.reshape(*sum, shape), labels, nullptr};
   return success();
 }
 
@@ -216,10 +224,37 @@ static FailureOr<Term> multiplyIntegers(Node &node, Term lhs, Term rhs, const La
   return result;
 }
 
+/// The product with a constant, over the labels `summed`, as a linear layer: its outputs are the
+/// labels `right`.
+static FailureOr<Term> multiplyByFilter(Node &node, Term lhs, const Term &rhs, const Labels &left,
+                                        const Labels &summed, const Labels &right) {
+  Shape permutation;
+  for (const Labels *labels : {&right, &summed})
+    for (int label : *labels)
+      permutation.push_back(getAxis(rhs.labels, label));
+  HostTensor filter = transpose(*rhs.constant, permutation);
+  Shape outputs(ShapeRef(filter.shape).take_front(right.size()));
+  int64_t numOutputs = *countElements(outputs), depth = filter.size() / numOutputs;
+  auto weights = node.materialize(reshape(filter, {numOutputs, depth}));
+  if (failed(weights) || failed(permute(node, lhs, joinLabels({left, summed}))))
+    return failure();
+  Shape rows(shapeOf(lhs.value).take_front(left.size())), shape(rows);
+  if (rows.empty())
+    rows.push_back(1);
+  rows.push_back(depth);
+  auto product = node.create<nn::LinearOp>(node.reshape(lhs.value, rows), *weights, Value());
+  if (failed(product))
+    return failure();
+  llvm::append_range(shape, outputs);
+  return Term{node.reshape(*product, shape), joinLabels({left, right})};
+}
+
 /// The sum of the products of two terms over all labels that both have and `needed` lacks.
 static FailureOr<Term> multiply(Node &node, Term lhs, Term rhs, const Labels &needed) {
   if (!nn::holdsReals(lhs.value.getType()))
     return multiplyIntegers(node, std::move(lhs), std::move(rhs), needed);
+  if (lhs.constant && !rhs.constant)
+    std::swap(lhs, rhs);
   Labels batch, summed, left, right;
   for (int label : lhs.labels) {
     bool isShared = llvm::is_contained(rhs.labels, label);
@@ -228,14 +263,10 @@ static FailureOr<Term> multiply(Node &node, Term lhs, Term rhs, const Labels &ne
   for (int label : rhs.labels)
     if (!llvm::is_contained(lhs.labels, label))
       right.push_back(label);
-  auto join = [](std::initializer_list<Labels> parts) {
-    Labels all;
-    for (const Labels &part : parts)
-      all.append(part);
-    return all;
-  };
-  if (failed(permute(node, lhs, join({batch, left, summed}))) ||
-      failed(permute(node, rhs, join({batch, summed, right}))))
+  if (rhs.constant && !lhs.constant && batch.empty() && !summed.empty())
+    return multiplyByFilter(node, std::move(lhs), rhs, left, summed, right);
+  if (failed(permute(node, lhs, joinLabels({batch, left, summed}))) ||
+      failed(permute(node, rhs, joinLabels({batch, summed, right}))))
     return failure();
   // Leading dimensions broadcast, so that batches stay apart.
   size_t numBatch = batch.size();
@@ -252,7 +283,7 @@ static FailureOr<Term> multiply(Node &node, Term lhs, Term rhs, const Labels &ne
   Shape shape(shapeOf(*product).take_front(numBatch));
   llvm::append_range(shape, shapeOf(lhs.value).slice(numBatch, left.size()));
   llvm::append_range(shape, shapeOf(rhs.value).drop_front(numBatch + summed.size()));
-  return Term{node.reshape(*product, shape), join({batch, left, right})};
+  return Term{node.reshape(*product, shape), joinLabels({batch, left, right})};
 }
 
 /// The labels that the result or a term from `next` on reads.
@@ -278,6 +309,8 @@ LogicalResult onnx_import::importEinsum(Node &node) {
     needed.append(i ? result.labels : Labels());
     if (failed(takeDiagonals(node, term)) || failed(sumOthers(node, term, needed)))
       return failure();
+    bool isAsGiven = term.value == *value && nn::holdsReals(term.value.getType());
+    term.constant = isAsGiven ? node.constant(i) : nullptr;
     if (i == 0) {
       result = term;
       continue;
