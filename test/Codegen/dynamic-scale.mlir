@@ -52,3 +52,21 @@ func.func @main(%x: !x {nn.name = "x"}) -> (tensor<1x8x16x16xf32> {nn.name = "y"
   %y = nn.conv %d, %f pads [1, 1, 1, 1] : (!x, tensor<8x3x3x3xf32>) -> tensor<1x8x16x16xf32>
   return %y : tensor<1x8x16x16xf32>
 }
+
+// -----
+
+!w = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.01>>
+!x = tensor<1x16x8x8xf32>
+!q = tensor<1x16x8x8x!quant.uniform<u8:f32, 1.0>>
+
+// A depthwise convolution has the depthwise kernel: as a product of matrices it would be one of fifteen zeros in sixteen.
+// CHECK: kernel.step @depthwise
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !w
+  %s, %z = octet.choose_qparams %x range [0, 255] : (!x) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (!x, tensor<f32>, tensor<i32>) -> !q
+  %d = octet.dequantize_dynamic %q by %s, %z : (!q, tensor<f32>, tensor<i32>) -> !x
+  %f = octet.dequantize %w : (!w) -> tensor<16x1x3x3xf32>
+  %y = nn.conv %d, %f pads [1, 1, 1, 1] groups 16 : (!x, tensor<16x1x3x3xf32>) -> !x
+  return %y : !x
+}

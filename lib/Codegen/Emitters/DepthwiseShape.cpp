@@ -49,8 +49,7 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
   auto conv = dyn_cast<nn::ConvOp>(fused.product);
   if (!conv)
     return std::nullopt;
-  RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())),
-                   out = getTensorType(fused.getResult());
+  RankedTensorType in = getTensorType(fused.getInput()), out = getTensorType(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
   int64_t channels = out.getDimSize(1), multiplier = channels / in.getDimSize(1);
   if (!inLayout || !outLayout || !conv.isDepthwise() || 8 % multiplier != 0)
