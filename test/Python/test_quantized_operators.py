@@ -92,6 +92,8 @@ EXACT = {
     "integer_conv": ("q = QuantizeLinear(x, xs, xz)\na = ConvInteger<pads=[1,1,1,1]>(q, w, xz)\nf = Cast<to=1>(a)\n"
                      "y = Mul(f, ys)", dict(constants={**A, **W}, inputs=IMAGE)),
     "integer_matmul": ("a = MatMulInteger(x, w, xz)\ny = Cast<to=1>(a)", dict(constants={**A, **M}, inputs=ROWS, types={"x": U8})),
+    "integer_matmul_of_rows": ("i = Cast<to=7>(x)\nr = Gather(t, i)\na = MatMulInteger(r, w, xz, wz)\ny = Cast<to=1>(a)\nb = MatMulInteger(r, w)\nz = Cast<to=1>(b)",
+                               dict(constants={**A, **M, "t": integers((256, M["w"].shape[0]), 0, 256, np.uint8)}, inputs=ROWS, types={"x": U8}, outputs=("y", "z"))),
     "scaled_integers": ("a = MatMulInteger(x, w, xz)\ny = DequantizeLinear(a, ys)",
                         dict(constants={**A, **M}, inputs=ROWS, types={"x": U8})),
     "16_bits": ("q = QuantizeLinear(x, xs, z)\ny = DequantizeLinear(q, xs, z)", dict(constants={"xs": A["xs"] / 99, "z": np.int16(-7)}, inputs=IMAGE, opset=21)),

@@ -120,31 +120,44 @@ static FailureOr<QuantizedType> readUnitType(Node &node, unsigned i, int32_t ele
   return makeQuantizedType(node, elementType, params);
 }
 
+/// Whether these are integers of a tensor of bytes, such as rows of a table.
+static bool arePlainBytes(const Entry &entry) {
+  return entry.value && getElementTypeOrSelf(entry.value.getType()).isInteger(8);
+}
+
+/// Integers that are held as f32, less the zero point in input `zeroPoint`.
+static FailureOr<Entry> subtractZeroPoint(Node &node, Value integers, unsigned zeroPoint) {
+  if (!node.has(zeroPoint))
+    return Entry{nullptr, integers};
+  Value point = node.entry(zeroPoint).value;
+  if (const HostTensor *constant = node.constant(zeroPoint)) {
+    if (constant->size() != 1)
+      return node.unsupported("several zero points of a tensor quantized at run time");
+    auto number = node.number("zero_point", constant->integers()->front());
+    if (failed(number))
+      return failure();
+    point = *number;
+  }
+  auto distance = node.create<nn::SubOp>(integers, point);
+  return failed(distance) ? FailureOr<Entry>() : Entry{nullptr, *distance};
+}
+
 /// Input `i` less its zero point, as real numbers: weights and quantized values dequantized with a
 /// scale of 1, integers held as f32 by a subtraction.
 static FailureOr<Entry> getDistances(Node &node, unsigned i, unsigned zeroPoint, int64_t axis) {
   const Entry &entry = node.entry(i);
+  if (arePlainBytes(entry)) {
+    auto held = node.cast(entry.value, node.f32());
+    return failed(held) ? FailureOr<Entry>() : subtractZeroPoint(node, *held, zeroPoint);
+  }
   QuantizedType own = getQuantizedType(entry);
   int32_t elementType = own            ? getElementType(own)
                         : entry.tensor ? entry.tensor->type
                                        : entry.integers;
   if (elementType != TensorProto::UINT8 && elementType != TensorProto::INT8)
     return node.invalid("multiplies a tensor that does not hold 8-bit integers");
-  if (!own && !entry.tensor) {
-    if (!node.has(zeroPoint))
-      return Entry{nullptr, entry.value};
-    Value point = node.entry(zeroPoint).value;
-    if (const HostTensor *constant = node.constant(zeroPoint)) {
-      if (constant->size() != 1)
-        return node.unsupported("several zero points of a tensor quantized at run time");
-      auto number = node.number("zero_point", constant->integers()->front());
-      if (failed(number))
-        return failure();
-      point = *number;
-    }
-    auto distance = node.create<nn::SubOp>(entry.value, point);
-    return failed(distance) ? FailureOr<Entry>() : Entry{nullptr, *distance};
-  }
+  if (!own && !entry.tensor)
+    return subtractZeroPoint(node, entry.value, zeroPoint);
   auto type = readUnitType(node, zeroPoint, elementType, node.shape(i), axis);
   if (failed(type))
     return failure();
