@@ -70,3 +70,15 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %y = nn.conv %d, %f pads [1, 1, 1, 1] groups 16 : (!x, tensor<16x1x3x3xf32>) -> !x
   return %y : !x
 }
+
+// -----
+
+// The parameters of sixteen rows are computed at once, those of the last rows one by one.
+// CHECK-LABEL: func.func private @reduce_{{.*}}: memref<740xf32>
+// CHECK: arith.divf %{{.*}} : vector<16xf64>
+// CHECK: arith.fptosi %{{.*}} : vector<16xf64> to vector<16xi32>
+// CHECK: arith.fptosi %{{.*}} : f64 to i32
+func.func @main(%x: tensor<37x20xf32> {nn.name = "x"}) -> (tensor<37x1xf32> {nn.name = "s"}) {
+  %s, %z = octet.choose_qparams %x range [0, 255] per_row : (tensor<37x20xf32>) -> (tensor<37x1xf32>, tensor<37x1xi32>)
+  return %s : tensor<37x1xf32>
+}

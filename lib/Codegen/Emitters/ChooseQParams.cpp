@@ -17,10 +17,18 @@ static constexpr int64_t kLanes = 16;
 /// Vectors that are compared side by side: a CPU does not wait for the extremes so far.
 static constexpr int64_t kVectors = 4;
 
+static Value widen(KernelBuilder &b, Value x) {
+  return arith::ExtFOp::create(b, b.ofLanes(b.getF64Type()), x);
+}
+
+static Value constDouble(KernelBuilder &b, double value) {
+  return b.splat(arith::ConstantOp::create(b, b.getF64FloatAttr(value)));
+}
+
 static Value toInteger(KernelBuilder &b, Value small) {
   // Adding and subtracting it rounds what is small beside it.
-  Value shift = arith::ConstantOp::create(b, b.getF64FloatAttr(0x1.8p52));
-  return arith::FPToSIOp::create(b, b.getI32Type(), b.sub(b.add(small, shift), shift));
+  Value shift = constDouble(b, 0x1.8p52);
+  return arith::FPToSIOp::create(b, b.i32(), b.sub(b.add(small, shift), shift));
 }
 
 /// [N.dynamic] Scale (f32) and zero point (i32) of values from `min` to `max` (f32), zero among
@@ -29,7 +37,7 @@ static std::pair<Value, Value> chooseAsOnnx(KernelBuilder &b, Value min, Value m
   Value zero = b.constF(0), most = b.constF(255);
   Value scale = b.maxF(b.div(b.sub(max, min), most), b.constF(std::numeric_limits<float>::min()));
   Value point = b.minF(b.maxF(b.sub(zero, b.div(min, scale)), zero), most);
-  return {scale, toInteger(b, arith::ExtFOp::create(b, b.getF64Type(), point))};
+  return {scale, toInteger(b, widen(b, point))};
 }
 
 namespace {
@@ -42,7 +50,7 @@ public:
   std::pair<Value, Value> emit(Value min, Value max) {
     Value scale = chooseScale(min, max);
     Value isSmall = less(scale, real(numerics::kLeastDynamicScale));
-    auto [smallMin, smallMax] = widen(min, max, scale);
+    auto [smallMin, smallMax] = reachLeastScale(min, max, scale);
     min = wide(select(isSmall, smallMin, min));
     max = wide(select(isSmall, smallMax, max));
     scale = select(isSmall, real(numerics::kLeastDynamicScale), scale);
@@ -59,7 +67,7 @@ private:
   }
 
   /// The values that the least scale reaches, in f32.
-  std::pair<Value, Value> widen(Value min, Value max, Value scale) {
+  std::pair<Value, Value> reachLeastScale(Value min, Value max, Value scale) {
     Value zero = b.constF(0), least = b.constF(numerics::kLeastDynamicScale);
     Value reach = b.mul(least, b.constF(high - low)), factor = b.div(least, narrow(scale));
     Value isMinZero = equal(min, zero), isMaxZero = equal(max, zero);
@@ -79,9 +87,9 @@ private:
     return toInteger(b, point);
   }
 
-  Value real(double value) { return arith::ConstantOp::create(b, b.getF64FloatAttr(value)); }
-  Value wide(Value x) { return arith::ExtFOp::create(b, b.getF64Type(), x); }
-  Value narrow(Value x) { return arith::TruncFOp::create(b, b.getF32Type(), x); }
+  Value real(double value) { return constDouble(b, value); }
+  Value wide(Value x) { return widen(b, x); }
+  Value narrow(Value x) { return arith::TruncFOp::create(b, b.f32(), x); }
   Value less(Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y); }
   Value equal(Value x, Value y) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
@@ -155,29 +163,71 @@ private:
 };
 } // namespace
 
+namespace {
+/// The code of one search, for a tensor or for each of its rows.
+class Search {
+public:
+  Search(KernelBuilder &b, ChooseQParamsOp op, TensorView x, Value scales, Value zeroPoints)
+      : b(b), op(op), x(std::move(x)), scales(scales), zeroPoints(zeroPoints) {}
+
+  void ofTensor() {
+    mergeDimensions(x);
+    auto [min, max] =
+        Extremes(b, x).find(b.index(0), b.index(ShapedType::getNumElements(getRows(x.shape()))));
+    store(b.index(0), choose(min, max));
+  }
+
+  /// Sixteen rows at a time have their parameters computed in lanes: divisions take longer than the
+  /// search in a short row. Their extremes lie where the parameters will.
+  void ofRows(Value begin, Value end) {
+    b.loop(begin, end, 1, [&](Value row) {
+      auto [min, max] = Extremes(b, x).find(row, b.addIndex(row, 1));
+      store(row, {min, b.bitcast(max, b.getI32Type())});
+    });
+    Value sixteen = b.index(kLanes), count = arith::SubIOp::create(b, end, begin);
+    Value whole = b.mulIndex(arith::DivUIOp::create(b, count, sixteen), kLanes);
+    Value rest = b.level.isScalar() ? begin : b.addIndex(begin, whole);
+    auto replace = [&](Value row) {
+      Value min = b.load(scales, row), max = b.bitcast(b.load(zeroPoints, row), b.getF32Type());
+      store(row, choose(min, max));
+    };
+    if (!b.level.isScalar()) {
+      b.lanes = kLanes;
+      b.loop(begin, rest, kLanes, replace);
+      b.lanes = 1;
+    }
+    b.loop(rest, end, 1, replace);
+  }
+
+private:
+  std::pair<Value, Value> choose(Value min, Value max) {
+    return op.getOnnx() ? chooseAsOnnx(b, min, max) : ChooseParams(b, op.getRange()).emit(min, max);
+  }
+  void store(Value place, std::pair<Value, Value> params) {
+    b.store(params.first, scales, place);
+    b.store(params.second, zeroPoints, place);
+  }
+
+  KernelBuilder &b;
+  ChooseQParamsOp op;
+  TensorView x;
+  Value scales, zeroPoints;
+};
+} // namespace
+
 LogicalResult codegen::emitChooseQParams(ProgramEmitter &emitter, ChooseQParamsOp op) {
   Signature signature(emitter);
   int input = signature.addTensor(op.getInput()), scale = signature.addTensor(op.getScale()),
       zeroPoint = signature.addTensor(op.getZeroPoint());
-  bool isPerRow = op.getPerRow();
-  emitter.addStep(
-      op, kernel::Kernels::reduce, signature.arguments, op.getScale().getType().getNumElements(),
-      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-        TensorView x = signature.getTensor(input, args);
-        if (!isPerRow)
-          mergeDimensions(x);
-        auto emitRange = [&](Value first, Value last, Value place) {
-          auto [min, max] = Extremes(b, x).find(first, last);
-          auto [s, z] = op.getOnnx() ? chooseAsOnnx(b, min, max)
-                                     : ChooseParams(b, op.getRange()).emit(min, max);
-          b.store(s, signature.getTensor(scale, args).memory, place);
-          b.store(z, signature.getTensor(zeroPoint, args).memory, place);
-        };
-        b.loop(begin, end, 1, [&](Value i) {
-          if (isPerRow)
-            return emitRange(i, b.addIndex(i, 1), i);
-          emitRange(b.index(0), b.index(ShapedType::getNumElements(getRows(x.shape()))), i);
-        });
-      });
+  emitter.addStep(op, kernel::Kernels::reduce, signature.arguments,
+                  op.getScale().getType().getNumElements(),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    Search search(b, op, signature.getTensor(input, args),
+                                  signature.getTensor(scale, args).memory,
+                                  signature.getTensor(zeroPoint, args).memory);
+                    if (op.getPerRow())
+                      return search.ofRows(begin, end);
+                    b.loop(begin, end, 1, [&](Value) { search.ofTensor(); });
+                  });
   return success();
 }
