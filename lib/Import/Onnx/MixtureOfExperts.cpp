@@ -4,17 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Each row of the input goes through the k experts with the highest scores; the results are summed,
-// weighted by the softmax of the scores. An expert is
-//   W2 * activation(W1 * x + b1) + b2, or, gated, W2 * (activation(W1 * x + b1) * (W3 * x + b3)) +
-//   b2
-// All experts are computed for all rows, as two products of all their matrices one below the other;
-// the weight of an expert that is not chosen is 0.
-//
-//===----------------------------------------------------------------------===//
 
-#include "Compose.h"
+#include "MixtureOfExperts.h"
 #include "Operators.h"
 #include <limits>
 
@@ -22,64 +13,35 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-namespace {
-
-class MixtureImporter {
-public:
-  explicit MixtureImporter(Node &node)
-      : node(node), activation(node.getString("activation_type", "relu")) {}
-  LogicalResult run();
-
-private:
-  enum { kInput, kScores, kFirst, kFirstBias, kSecond, kSecondBias, kThird, kThirdBias };
-
-  bool isGated() const { return activation == "swiglu"; }
-  LogicalResult checkInputs();
-  /// The experts' weights, [rows, experts], 0 for those that are not chosen.
-  MaybeValue route();
-  /// The first products and biases of all experts, [rows, experts * hidden]: those from `start` on,
-  /// `step` apart.
-  MaybeValue project(Value x, int64_t start, int64_t step);
-  MaybeValue activate(Value rows);
-  /// G * sigmoid(alpha * G) * (L + beta) of g and l clamped to `swiglu_limit`.
-  MaybeValue gate(MaybeValue g, MaybeValue l);
-  MaybeValue combine(Value hiddens, Value weights);
-
-  Node &node;
-  StringRef activation;
-  int64_t rows = 0, columns = 0, experts = 0, hidden = 0;
-};
-
-} // namespace
-
 LogicalResult MixtureImporter::checkInputs() {
   int64_t fusion = node.getInt("swiglu_fusion", 0);
-  if (node.has(kThird) || node.has(kThirdBias) || (isGated() && fusion != 1))
+  auto [first, firstBias, second, secondBias, third, thirdBias] = places;
+  if (node.has(third) || node.has(thirdBias) || (isGated() && fusion != 1))
     return node.unsupported("activation_type=" + activation + " with swiglu_fusion=" +
-                            Twine(fusion) + (node.has(kThird) ? " and a third matrix" : ""));
-  for (unsigned i : {kFirst, kFirstBias, kSecond})
+                            Twine(fusion) + (node.has(third) ? " and a third matrix" : ""));
+  for (unsigned i : {first, firstBias, second})
     if (node.has(i) && !node.constant(i))
       return node.unsupported("experts that are computed at run time");
-  if (!node.has(kSecond))
-    return node.invalid("lacks its input " + Twine(kSecond));
-  Shape input = node.shape(kInput), first = node.shape(kFirst);
+  if (!node.has(second))
+    return node.invalid("lacks its input " + Twine(second));
+  Shape input = node.shape(kInput), matrix = matrixShape(first);
   int64_t parts = isGated() ? 2 : 1, count = node.getInt("k", 1);
-  bool fits = first.size() == 3 && !input.empty() && first[1] % parts == 0;
+  bool fits = matrix.size() == 3 && !input.empty() && matrix[1] % parts == 0;
   if (fits) {
-    experts = first[0], hidden = first[1] / parts, columns = first[2];
+    experts = matrix[0], hidden = matrix[1] / parts, columns = matrix[2];
     rows = *countElements(ShapeRef(input).drop_back());
     auto has = [&](unsigned i, ShapeRef shape) { return !node.has(i) || node.shape(i) == shape; };
     fits = input.back() == columns && has(kScores, {rows, experts}) &&
-           has(kFirstBias, {experts, first[1]}) && has(kSecond, {experts, columns, hidden}) &&
-           has(kSecondBias, {experts, columns}) && count >= 1 && count <= experts;
+           has(firstBias, {experts, matrix[1]}) &&
+           matrixShape(second) == Shape{experts, columns, hidden} &&
+           has(secondBias, {experts, columns}) && count >= 1 && count <= experts;
   }
-  return fits ? success()
+  return fits ? checkMore()
               : node.invalid("has inputs of shape " + node.printInputShapes() + " for " +
                              Twine(count) + " experts of each row");
 }
 
-/// With `normalize_routing_weights`, the softmax is that of the chosen scores only. Of equal scores
-/// the last ones are chosen, as onnxruntime does it.
+/// Of equal scores the last ones are chosen, as onnxruntime does it.
 MaybeValue MixtureImporter::route() {
   auto scores = node.value(kScores);
   if (failed(scores))
@@ -100,29 +62,27 @@ MaybeValue MixtureImporter::route() {
                        MaybeValue(node.reshape(*ranked, {rows, count, 1})), positions);
   auto isChosen = reduce(node, failed(isOne) ? isOne : node.cast(*isOne, node.f32()),
                          Reduction::sum, {1}, false);
-  auto softmax = [&](MaybeValue x) {
-    return failed(x) ? x : node.create<nn::SoftmaxOp>(*x, /*axis=*/1);
-  };
-  if (!node.getInt("normalize_routing_weights", 0))
-    return node.compute<nn::MulOp>(softmax(scores), isChosen);
+  return weigh(*scores, isChosen);
+}
+
+MaybeValue MixtureImporter::softmaxOfChosen(Value scores, MaybeValue isChosen) {
   auto lowest = node.number("not_chosen", std::numeric_limits<float>::lowest());
-  return softmax(select(node, compare(node, nn::Predicate::less, node.number("zero", 0), isChosen),
-                        scores, lowest));
+  auto chosen = select(node, compare(node, nn::Predicate::less, node.number("zero", 0), isChosen),
+                       MaybeValue(scores), lowest);
+  return failed(chosen) ? chosen : node.create<nn::SoftmaxOp>(*chosen, /*axis=*/1);
 }
 
 MaybeValue MixtureImporter::project(Value x, int64_t start, int64_t step) {
-  int64_t all = experts * hidden;
-  auto take = [&](unsigned i, ShapeRef shape, int64_t width) {
-    std::vector<int64_t> source;
-    for (int64_t row = 0; row < all; ++row)
-      for (int64_t column = 0; column < width; ++column)
-        source.push_back((start + row * step) * width + column);
-    HostTensor taken = gatherElements(*node.constant(i), shape, source);
-    taken.name = node.nameConstant("experts_" + Twine(i) + "_" + Twine(start));
-    return node.materialize(std::move(taken));
-  };
-  auto filter = take(kFirst, {all, columns}, columns);
-  auto bias = node.has(kFirstBias) ? take(kFirstBias, {all}, 1) : MaybeValue(Value());
+  std::vector<int64_t> taken;
+  for (int64_t row = 0; row < experts * hidden; ++row)
+    taken.push_back(start + row * step);
+  auto filter = join(places.first, taken, /*perRow=*/1);
+  auto bias = MaybeValue(Value());
+  if (node.has(places.firstBias)) {
+    HostTensor biases = gatherElements(*node.constant(places.firstBias), {experts * hidden}, taken);
+    biases.name = node.nameConstant("biases_" + Twine(start));
+    bias = node.materialize(std::move(biases));
+  }
   return failed(filter) || failed(bias) ? MaybeValue()
                                         : node.create<nn::LinearOp>(x, *filter, *bias);
 }
@@ -158,20 +118,19 @@ MaybeValue MixtureImporter::combine(Value hiddens, Value weights) {
   auto weighted =
       node.compute<nn::MulOp>(MaybeValue(node.reshape(hiddens, {rows, experts, hidden})),
                               MaybeValue(node.reshape(weights, {rows, experts, 1})));
-  std::vector<int64_t> source;
+  std::vector<int64_t> taken;
   for (int64_t row = 0; row < columns; ++row)
-    for (int64_t i = 0; i < experts * hidden; ++i)
-      source.push_back((i / hidden * columns + row) * hidden + i % hidden);
-  HostTensor second = gatherElements(*node.constant(kSecond), {columns, experts * hidden}, source);
-  second.name = node.nameConstant("experts_2");
-  auto filter = node.materialize(std::move(second));
+    for (int64_t expert = 0; expert < experts; ++expert)
+      taken.push_back(expert * columns + row);
+  auto filter = join(places.second, taken, /*perRow=*/experts);
   if (failed(weighted) || failed(filter))
     return failure();
   auto sum = node.create<nn::LinearOp>(node.reshape(*weighted, {rows, experts * hidden}), *filter,
                                        Value());
-  if (!node.has(kSecondBias))
+  if (!node.has(places.secondBias))
     return sum;
-  auto biases = node.compose(importMatMul, {Entry{nullptr, weights}, node.entry(kSecondBias)});
+  auto biases =
+      node.compose(importMatMul, {Entry{nullptr, weights}, node.entry(places.secondBias)});
   return failed(biases) ? MaybeValue() : node.compute<nn::AddOp>(sum, MaybeValue(biases->value));
 }
 
@@ -185,4 +144,36 @@ LogicalResult MixtureImporter::run() {
   return failed(sum) ? failure() : node.setResult(node.reshape(*sum, node.shape(kInput)));
 }
 
-LogicalResult octet::onnx_import::importMoE(Node &node) { return MixtureImporter(node).run(); }
+namespace {
+/// MoE of com.microsoft, whose experts are floats.
+class FloatMixture : public MixtureImporter {
+public:
+  explicit FloatMixture(Node &node) : MixtureImporter(node, {2, 3, 4, 5, 6, 7}) {}
+
+private:
+  Shape matrixShape(unsigned i) override { return node.shape(i); }
+  MaybeValue join(unsigned i, ArrayRef<int64_t> rows, int64_t perRow) override;
+  MaybeValue weigh(Value scores, MaybeValue isChosen) override;
+};
+} // namespace
+
+MaybeValue FloatMixture::join(unsigned i, ArrayRef<int64_t> rows, int64_t perRow) {
+  int64_t width = node.shape(i)[2];
+  std::vector<int64_t> source;
+  for (int64_t row : rows)
+    for (int64_t column = 0; column < width; ++column)
+      source.push_back(row * width + column);
+  HostTensor joined =
+      gatherElements(*node.constant(i), {(int64_t)rows.size() / perRow, perRow * width}, source);
+  joined.name = node.nameConstant("experts_" + Twine(i) + "_" + Twine(rows.front()));
+  return node.materialize(std::move(joined));
+}
+
+/// With `normalize_routing_weights`, the softmax is that of the chosen scores only.
+MaybeValue FloatMixture::weigh(Value scores, MaybeValue isChosen) {
+  if (node.getInt("normalize_routing_weights", 0))
+    return softmaxOfChosen(scores, isChosen);
+  return node.compute<nn::MulOp>(node.create<nn::SoftmaxOp>(scores, /*axis=*/1), isChosen);
+}
+
+LogicalResult octet::onnx_import::importMoE(Node &node) { return FloatMixture(node).run(); }

@@ -10,13 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StoredWeights.h"
 #include "Compose.h"
 #include "Operators.h"
 #include "Quantization.h"
 #include "TensorReader.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Octet.h"
-#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -24,29 +24,14 @@ using namespace octet;
 using namespace octet::onnx_import;
 using onnx::TensorProto;
 
-namespace {
-
-/// A matrix of integers of a few bits, each of which is real by the scale and the zero point of its
-/// block of a row.
-struct BlockedMatrix {
-  int64_t rows = 0, columns = 0, bits = 0, block = 0;
-  std::vector<uint8_t> integers;         ///< at least 0
-  std::vector<float> scales, zeroPoints; ///< row by row
-
-  int64_t countBlocks() const { return llvm::divideCeil(columns, block); }
-};
-
-} // namespace
-
 /// Integer `i` of those that lie one behind the other, the first in the lowest bits.
 static int64_t unpack(ArrayRef<int64_t> bytes, int64_t bits, int64_t i) {
   int64_t perByte = 8 / bits;
   return (bytes[i / perByte] >> (i % perByte * bits)) & ((1 << bits) - 1);
 }
 
-/// `count` integers of each row; a row fills whole bytes.
-static std::vector<uint8_t> unpackRows(ArrayRef<int64_t> bytes, int64_t bits, int64_t rows,
-                                       int64_t count) {
+std::vector<uint8_t> onnx_import::unpackRows(ArrayRef<int64_t> bytes, int64_t bits, int64_t rows,
+                                             int64_t count) {
   std::vector<uint8_t> integers;
   size_t perRow = bytes.size() / rows;
   for (int64_t row = 0; row < rows; ++row)
@@ -55,9 +40,9 @@ static std::vector<uint8_t> unpackRows(ArrayRef<int64_t> bytes, int64_t bits, in
   return integers;
 }
 
-/// octet.dequantize_weights, [rows, columns]. A constant has a byte for each integer; kernels pack
-/// them. Zero points in the middle of the range are none of signed integers.
-static Value makeMatrixReal(Node &node, const BlockedMatrix &matrix) {
+/// A constant has a byte for each integer; kernels pack them. Zero points in the middle of the
+/// range are none of signed integers.
+Value onnx_import::makeReal(Node &node, const BlockedMatrix &matrix, const Twine &role) {
   OpBuilder &builder = node.builder();
   int8_t middle = int8_t(1 << (matrix.bits - 1));
   bool isSigned = llvm::all_of(matrix.zeroPoints, [&](float zeroPoint) {
@@ -71,17 +56,18 @@ static Value makeMatrixReal(Node &node, const BlockedMatrix &matrix) {
   auto type = RankedTensorType::get({matrix.rows, matrix.columns}, integer);
   auto addParameters = [&](StringRef name, ArrayRef<float> values) -> Value {
     auto blocks = RankedTensorType::get({matrix.rows, matrix.countBlocks()}, node.f32());
-    return nn::createConstant<float>(builder, node.loc(), node.nameConstant(name), blocks, values);
+    return nn::createConstant<float>(builder, node.loc(), node.nameConstant(name + role), blocks,
+                                     values);
   };
-  Value weights =
-      nn::createConstant<int8_t>(builder, node.loc(), node.nameConstant("stored"), type, stored);
+  Value weights = nn::createConstant<int8_t>(builder, node.loc(),
+                                             node.nameConstant("stored" + role), type, stored);
   Value scales = addParameters("scales", matrix.scales);
   Value zeroPoints = isSigned ? Value() : addParameters("zero_points", matrix.zeroPoints);
   return DequantizeWeightsOp::create(builder, node.loc(), type.clone(node.f32()), weights, scales,
                                      zeroPoints, builder.getDenseI64ArrayAttr({1, matrix.block}));
 }
 
-Value octet::onnx_import::makeOfBlocks(Node &node, const HostTensor &tensor) {
+Value onnx_import::makeOfBlocks(Node &node, const HostTensor &tensor) {
   const Blocks &blocks = *tensor.blocks;
   BlockedMatrix matrix{tensor.shape[0], tensor.shape[1], blocks.bits, blocks.size, {}, {}, {}};
   if (blocks.axis != 1)
@@ -102,11 +88,8 @@ Value octet::onnx_import::makeOfBlocks(Node &node, const HostTensor &tensor) {
       return nullptr;
     matrix.integers.push_back((uint8_t)integer);
   }
-  return makeMatrixReal(node, matrix);
+  return makeReal(node, matrix);
 }
-
-/// Whether blocks have this size, in every operator.
-static bool isBlockSize(int64_t size) { return size >= 16 && llvm::isPowerOf2_64(size); }
 
 //===----------------------------------------------------------------------===//
 // MatMulNBits
@@ -208,7 +191,7 @@ MaybeValue ProductReader::read() {
   if (failed(checkSizes()) || failed(readZeroPoints()))
     return failure();
   if (!node.has(kGroups))
-    return makeMatrixReal(node, matrix);
+    return makeReal(node, matrix);
   auto groups = readGroups();
   return failed(groups) ? MaybeValue() : node.materialize(dequantize(*groups));
 }
@@ -374,7 +357,7 @@ LogicalResult TableReader::readParameters() {
 MaybeValue TableReader::read() {
   if (failed(checkAxes()) || failed(readIntegers()) || failed(readParameters()))
     return failure();
-  return makeMatrixReal(node, matrix);
+  return makeReal(node, matrix);
 }
 
 LogicalResult octet::onnx_import::importGatherBlockQuantized(Node &node) {
