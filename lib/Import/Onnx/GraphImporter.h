@@ -124,12 +124,14 @@ private:
   llvm::LogicalResult importMask(const onnx::NodeProto &proto, const Entry &mask);
   llvm::LogicalResult importDistinct(const onnx::NodeProto &proto, const Entry &rows);
   llvm::LogicalResult importMasked(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs);
-  llvm::LogicalResult importOnElements(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
-                                       const Masked &masked);
+  llvm::LogicalResult importSizes(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
+                                  const Masked &masked);
+  llvm::LogicalResult importOnRows(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
+                                   const Masked &masked);
   llvm::LogicalResult importOnAll(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> all,
                                   const Masked &masked);
-  llvm::LogicalResult scatterElements(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
-                                      const Masked &masked);
+  llvm::LogicalResult scatterRows(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs,
+                                  const Masked &masked);
   /// Refuses the NonZero behind an entry; false if there is none.
   bool refuseMasked(const Entry &entry);
   void importKnown(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs, bool isFolded);

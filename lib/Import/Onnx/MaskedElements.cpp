@@ -9,22 +9,30 @@
 // there, ScatterND puts others there. How many there are depends on data, but what is made of all
 // elements, and then chosen by the mask, is the same. JAX drops invalid rows of a scatter so:
 // NonZero gives the others, Gather their indices and updates. TensorFlow counts with Unique, which
-// chooses the first of equal rows, and with Compress, which chooses among them.
+// chooses the first of equal rows, and with Compress, which chooses among them. In mixtures of
+// experts, each expert reads the rows that a mask chooses for it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Compose.h"
+#include "ChosenAxis.h"
 #include "DistinctRows.h"
 #include "GraphImporter.h"
+#include "MaskOrigin.h"
 #include "Operators.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-static Entry makeMasked(const Masked &masked, Masked::Kind kind, Entry of = {}) {
-  of.masked = std::make_shared<const Masked>(Masked{kind, masked.origin, masked.mask});
+static Entry makeMasked(Masked masked, Masked::Kind kind, Entry of = {}) {
+  masked.kind = kind;
+  of.masked = std::make_shared<const Masked>(std::move(masked));
   return of;
+}
+
+static Entry makeIntegers(ShapeRef shape, std::vector<int64_t> values) {
+  return {std::make_shared<HostTensor>(HostTensor{"", Shape(shape), std::move(values)}), {}};
 }
 
 bool GraphImporter::refuseMasked(const Entry &entry) {
@@ -37,9 +45,17 @@ LogicalResult GraphImporter::importMask(const onnx::NodeProto &proto, const Entr
   if (StringRef(proto.op_type()) == "Unique" && mask.value)
     return importDistinct(proto, mask);
   if (StringRef(proto.op_type()) != "NonZero" || !mask.value ||
-      !cast<RankedTensorType>(mask.value.getType()).getElementType().isInteger(1))
+      !getElementTypeOrSelf(mask.value).isSignlessInteger())
     return failure();
-  entries[proto.output(0)] = makeMasked({Masked::columns, &proto, mask.value}, Masked::columns);
+  current = makeOrigin(proto);
+  origins.setSource(current);
+  Node node(*this, proto, opset, mask);
+  auto truths = node.cast(mask.value, node.builder().getI1Type());
+  if (failed(truths))
+    return failure();
+  MaskOrigin origin = findMaskOrigin(*truths);
+  entries[proto.output(0)] = makeMasked(
+      {Masked::columns, &proto, origin.mask, origin.repeat, shapeOf(mask)}, Masked::columns);
   return success();
 }
 
@@ -52,29 +68,12 @@ LogicalResult GraphImporter::importDistinct(const onnx::NodeProto &proto, const 
     return failure();
   Shape shape = node.attribute("axis") ? node.shape(0) : Shape{shapeOf(found->mask)};
   Value elements[] = {node.reshape(found->rows, shape), found->places, found->which, found->counts};
+  Masked masked{Masked::elements, &proto, found->mask, 1, Shape(shapeOf(found->mask))};
   for (auto [i, value] : llvm::enumerate(elements))
     if (node.wants(i))
-      entries[proto.output(i)] = i == 2 ? Entry{nullptr, value}
-                                        : makeMasked({Masked::elements, &proto, found->mask},
-                                                     Masked::elements, Entry{nullptr, value});
+      entries[proto.output(i)] =
+          i == 2 ? Entry{nullptr, value} : makeElements(masked, 0, 1, Entry{nullptr, value});
   return success();
-}
-
-/// Whether the node computes each element from that of each operand alone.
-static bool isElementwise(StringRef type) {
-  return llvm::is_contained({"Abs",        "And",         "Add",
-                             "Cast",       "Ceil",        "Clip",
-                             "Equal",      "Greater",     "GreaterOrEqual",
-                             "Less",       "LessOrEqual", "Not",
-                             "Or",         "Where",       "Cos",
-                             "Div",        "Erf",         "Exp",
-                             "Floor",      "Log",         "Max",
-                             "Min",        "Mod",         "Mul",
-                             "Neg",        "Pow",         "Relu",
-                             "Reciprocal", "Round",       "Sigmoid",
-                             "Sign",       "Sin",         "Sqrt",
-                             "Sub",        "Tanh",        "Identity"},
-                            type);
 }
 
 /// Whether a constant is `values`.
@@ -83,35 +82,15 @@ static bool isConstantOf(const Entry &entry, ArrayRef<int64_t> values) {
   return integers && ArrayRef(*integers) == values;
 }
 
-/// The node's result for all elements is that for those that are chosen.
+/// The node's results for all rows are those for the ones that are chosen.
 LogicalResult GraphImporter::importOnAll(const onnx::NodeProto &proto, ArrayRef<Entry> all,
                                          const Masked &masked) {
   if (failed(importOperator(proto, all)))
     return failure();
-  entries[proto.output(0)] = makeMasked(masked, Masked::elements, entries.lookup(proto.output(0)));
+  for (const std::string &name : proto.output())
+    if (!name.empty())
+      entries[name] = makeMasked(masked, Masked::elements, entries.lookup(name));
   return success();
-}
-
-/// Other operands are chosen by the same mask, of as many dimensions, or the same for all that it
-/// chooses.
-LogicalResult GraphImporter::importOnElements(const onnx::NodeProto &proto, ArrayRef<Entry> inputs,
-                                              const Masked &masked) {
-  SmallVector<Entry> all;
-  std::optional<Shape> chosen;
-  for (const Entry &input : inputs) {
-    all.push_back(input);
-    all.back().masked = nullptr;
-    bool isOne = !input.masked && (input.tensor || input.value) && shapeOf(input).size() <= 1 &&
-                 countElements(shapeOf(input)) == 1;
-    if (!input || isOne)
-      continue;
-    bool isChosen =
-        input.masked && input.masked->kind == Masked::elements && input.masked->mask == masked.mask;
-    if (!isChosen || (chosen && *chosen != shapeOf(input)))
-      return failure();
-    chosen = shapeOf(input);
-  }
-  return importOnAll(proto, all, masked);
 }
 
 namespace {
@@ -119,18 +98,20 @@ namespace {
 struct Reader {
   const Node &node;
   ArrayRef<Entry> inputs;
-  Value mask;
+  const Masked &masked;
 
   StringRef type() const { return node.proto.op_type(); }
   /// Whether input `i` is of this kind, by the same mask.
   bool is(size_t i, Masked::Kind kind) const {
     return i < inputs.size() && inputs[i].masked && inputs[i].masked->kind == kind &&
-           inputs[i].masked->mask == mask;
+           inputs[i].masked->isBySameMask(masked);
   }
-  /// Whether input `i` is a tensor that the mask does not choose, whose first dimensions it has.
-  bool isWhole(size_t i) const {
+  /// Whether input `i` is a tensor that the mask does not choose, whose first dimensions those are
+  /// that the positions of input `by` count.
+  bool isWhole(size_t i, size_t by) const {
+    ShapeRef shape = inputs[by].masked->shape;
     return (inputs[i].value || inputs[i].tensor) && !inputs[i].masked &&
-           ShapeRef(node.shape(i)).take_front(shapeOf(mask).size()) == shapeOf(mask);
+           ShapeRef(node.shape(i)).take_front(shape.size()) == shape;
   }
 };
 } // namespace
@@ -142,72 +123,48 @@ static bool squeezesRows(const Reader &reader) {
   return axes ? *axes == Shape{1} : isConstantOf(last, {1}) || isConstantOf(last, {-1});
 }
 
-/// Whether this is a slice from 0 to `end` of the first dimension, by a step of 1.
-static bool takesFront(const Reader &reader, function_ref<bool(const Entry &)> isEnd) {
+/// What a node makes of positions.
+static std::optional<Masked::Kind> findPositions(const Reader &reader) {
+  const Node &node = reader.node;
+  StringRef type = reader.type();
+  if (reader.is(0, Masked::columns) && type == "Transpose" &&
+      node.getInts("perm").value_or(Shape{1, 0}) == Shape{1, 0})
+    return Masked::rows;
+  if (reader.is(0, Masked::rows) && type == "Squeeze" &&
+      reader.inputs[0].masked->shape.size() == 1 && squeezesRows(reader))
+    return Masked::places;
+  return std::nullopt;
+}
+
+/// Elements of the first input, whose dimensions are those of a mask, as rows.
+static std::optional<Entry> gatherWhole(const Reader &reader) {
+  const Node &node = reader.node;
+  bool isTuples = reader.is(1, Masked::rows) && reader.type() == "GatherND" &&
+                  node.getInt("batch_dims", 0) == 0,
+       isPlaces =
+           reader.is(1, Masked::places) && reader.type() == "Gather" && node.getInt("axis", 0) == 0;
+  if (!(isTuples || isPlaces) || !reader.isWhole(0, 1))
+    return std::nullopt;
+  Node owner = node;
+  Shape shape{*countElements(reader.inputs[1].masked->shape)};
+  llvm::append_range(shape,
+                     ShapeRef(node.shape(0)).drop_front(reader.inputs[1].masked->shape.size()));
+  const Entry &data = reader.inputs[0];
+  Entry rows = data.tensor ? Entry{std::make_shared<HostTensor>(reshape(*data.tensor, shape)), {}}
+                           : Entry{nullptr, owner.reshape(data.value, shape), data.integers};
+  return makeElements(*reader.inputs[1].masked, 0, reader.masked.repeat, rows);
+}
+
+/// Whether this is a slice of all chosen rows, along the first dimension, by a step of 1.
+static bool takesAll(const Reader &reader) {
   ArrayRef<Entry> inputs = reader.inputs;
   auto isOrLacks = [&](size_t i, int64_t number) {
     return i >= inputs.size() || !inputs[i] || isConstantOf(inputs[i], {number});
   };
-  return reader.type() == "Slice" && inputs.size() > 2 && isConstantOf(inputs[1], {0}) &&
-         isEnd(inputs[2]) && isOrLacks(3, 0) && isOrLacks(4, 1);
-}
-
-/// What a node makes of positions or of their number.
-static std::optional<Masked::Kind> findPositions(const Reader &reader) {
-  const Node &node = reader.node;
-  StringRef type = reader.type();
-  bool isRows = reader.is(0, Masked::rows), isCount = reader.is(0, Masked::count);
-  if (reader.is(0, Masked::columns) && type == "Transpose" &&
-      node.getInts("perm").value_or(Shape{1, 0}) == Shape{1, 0})
-    return Masked::rows;
-  if (isRows && type == "Squeeze" && shapeOf(reader.mask).size() == 1 && squeezesRows(reader))
-    return Masked::places;
-  if ((isRows || reader.is(0, Masked::elements)) && type == "Shape" &&
-      node.proto.attribute_size() == 0)
-    return Masked::shape;
-  if (reader.is(0, Masked::shape) &&
-      ((type == "Gather" && isConstantOf(reader.inputs[1], {0})) ||
-       takesFront(reader, [](const Entry &end) { return isConstantOf(end, {1}); })))
-    return Masked::count;
-  if (isCount && llvm::is_contained({"Unsqueeze", "Squeeze", "Reshape", "Cast"}, type))
-    return Masked::count;
-  return std::nullopt;
-}
-
-/// Whether the result is input 0, of which the mask chooses elements.
-static bool givesElements(const Reader &reader) {
-  const Node &node = reader.node;
-  ArrayRef<Entry> inputs = reader.inputs;
-  StringRef type = reader.type();
-  if (reader.is(1, Masked::rows) && type == "GatherND")
-    return node.getInt("batch_dims", 0) == 0 && reader.isWhole(0);
-  if (reader.is(1, Masked::places) && type == "Gather")
-    return node.getInt("axis", 0) == 0 && reader.isWhole(0);
-  if (reader.is(1, Masked::count) && type == "Expand")
-    return inputs[0].tensor && inputs[0].tensor->size() == 1;
-  if (!reader.is(0, Masked::elements))
-    return false;
-  if (type == "Reshape")
-    return shapeOf(inputs[0]).size() <= shapeOf(reader.mask).size() &&
-           isConstantOf(inputs[1], {-1});
-  return takesFront(reader, [&](const Entry &) { return reader.is(2, Masked::count); });
-}
-
-/// Whether the node computes each row from that of input 0 alone, which a mask of one dimension
-/// chooses.
-static bool keepsRows(const Reader &reader) {
-  auto isMasked = [](const Entry &input) { return !!input.masked; };
-  if (!reader.is(0, Masked::elements) || llvm::any_of(reader.inputs.drop_front(), isMasked) ||
-      shapeOf(reader.mask).size() != 1 ||
-      !llvm::is_contained({"Slice", "Squeeze", "Unsqueeze"}, reader.type()))
-    return false;
-  size_t i = reader.type() == "Slice" ? 3 : 1;
-  const HostTensor *axes = i < reader.inputs.size() ? reader.inputs[i].tensor.get() : nullptr;
-  if (!axes || !axes->isInteger())
-    return false;
-  int64_t rank = reader.node.rank(0) + (reader.type() == "Unsqueeze" ? axes->size() : 0);
-  return llvm::all_of(*axes->integers(),
-                      [&](int64_t axis) { return axis + (axis < 0 ? rank : 0) > 0; });
+  return reader.type() == "Slice" && reader.is(0, Masked::elements) && inputs.size() > 2 &&
+         inputs[0].masked->axis == 0 && isConstantOf(inputs[1], {0}) && inputs[2].masked &&
+         inputs[2].masked->kind == Masked::sizes && inputs[2].masked->mask == reader.masked.mask &&
+         isConstantOf(inputs[2], {shapeOf(inputs[0])[0]}) && isOrLacks(3, 0) && isOrLacks(4, 1);
 }
 
 /// The mask of what `condition` chooses of what `mask` does: one value for one condition.
@@ -221,77 +178,177 @@ static Value findNarrower(Node &node, Value mask, Value condition) {
 /// Whether the node chooses some of the chosen rows.
 static bool compresses(const Reader &reader) {
   return reader.type() == "Compress" && reader.is(0, Masked::elements) &&
-         reader.is(1, Masked::elements) && reader.inputs[1].value &&
+         reader.is(1, Masked::elements) && reader.inputs[1].value && reader.masked.repeat == 1 &&
+         reader.inputs[0].masked->axis == 0 &&
          reader.node.getInt("axis", reader.node.rank(0) == 1 ? 0 : -1) == 0 &&
-         shapeOf(reader.inputs[1].value) == shapeOf(reader.mask);
+         shapeOf(reader.inputs[1].value) == shapeOf(reader.masked.mask);
 }
 
-/// ScatterND of chosen elements to the places from where they were taken.
-static LogicalResult assignElements(const Reader &reader) {
-  Node node = reader.node;
-  Entry updates = reader.inputs[2];
-  updates.masked = nullptr;
-  if (countElements(shapeOf(updates)) != 1 && shapeOf(updates) != node.shape(0))
-    return failure();
-  auto data = node.any(0), all = node.toValue(updates);
-  Shape chosen(shapeOf(reader.mask));
-  chosen.resize(node.rank(0), 1);
-  return node.setResult(select(node, node.reshape(reader.mask, chosen), all, data));
+/// The shape of chosen rows, which may be a part of it, as sizes.
+static Entry makeSizes(const Node &node, const Entry &rows) {
+  Shape all = shapeOf(rows), other = all;
+  other[rows.masked->axis] += rows.masked->repeat;
+  int64_t rank = all.size(), start = node.getInt("start", 0), end = node.getInt("end", rank);
+  auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+  start = clamp(start), end = std::max(start, clamp(end));
+  auto take = [&](ShapeRef shape) {
+    ShapeRef part = shape.slice(start, end - start);
+    return makeIntegers({end - start}, std::vector<int64_t>(part.begin(), part.end()));
+  };
+  Masked masked = *rows.masked;
+  masked.other = take(other).tensor;
+  return makeMasked(std::move(masked), Masked::sizes, take(all));
 }
 
-/// Chosen updates at chosen indices, those of ScatterElements as tuples of one.
-LogicalResult GraphImporter::scatterElements(const onnx::NodeProto &proto, ArrayRef<Entry> inputs,
-                                             const Masked &masked) {
-  SmallVector<Entry> all(inputs);
-  all[1].masked = all[2].masked = nullptr;
-  Node elements(*this, proto, opset, all);
-  Shape mask(shapeOf(masked.mask)), data = shapeOf(all[0]), indices = shapeOf(all[1]);
-  if (StringRef(proto.op_type()) != "ScatterND") {
-    auto tuples = elements.any(1);
-    if (data.size() != 1 || indices != mask || failed(tuples))
-      return failure();
-    indices.push_back(1);
-    all[1] = Entry{nullptr, elements.reshape(*tuples, indices)};
+/// What a node makes of sizes, of two numbers of rows.
+LogicalResult GraphImporter::importSizes(const onnx::NodeProto &proto, ArrayRef<Entry> inputs,
+                                         const Masked &masked) {
+  bool isShape =
+      llvm::is_contained({"Cast", "Concat", "ConstantOfShape", "Equal", "Gather", "Identity", "Mul",
+                          "Reshape", "Slice", "Squeeze", "Unsqueeze", "Where"},
+                         StringRef(proto.op_type()));
+  SmallVector<Entry> all, other;
+  for (const Entry &input : inputs) {
+    bool isSizes = input.masked && input.masked->kind == Masked::sizes;
+    isShape &= isSizes || (input.tensor && !input.masked) || !input;
+    all.push_back(Entry{input.tensor, input.value});
+    other.push_back(isSizes ? Entry{input.masked->other, {}} : all.back());
   }
-  bool isOne = all[2].tensor && all[2].tensor->size() == 1;
-  if (isOne && !indices.empty() && indices.back() == (int64_t)data.size())
-    all[2].tensor = std::make_shared<HostTensor>(repeat(*all[2].tensor, mask));
-  Node whole(*this, proto, opset, all);
-  return scatterChosen(whole, masked.mask);
+  if (!isShape || failed(importOperator(proto, other)))
+    return failure();
+  Entry others = take(proto, 0);
+  if (failed(importOperator(proto, all)))
+    return failure();
+  Entry result = take(proto, 0);
+  if (!result.tensor || !others.tensor)
+    return failure();
+  Shape shape = result.tensor->shape;
+  if (StringRef(proto.op_type()) == "ConstantOfShape") {
+    auto [a, b] = std::mismatch(shape.begin(), shape.end(), others.tensor->shape.begin());
+    int64_t count = *countElements(shapeOf(masked.mask));
+    if (a == shape.end() || *a % count != 0)
+      return failure();
+    entries[proto.output(0)] = makeElements(masked, a - shape.begin(), *a / count, result);
+    return success();
+  }
+  if (shape != others.tensor->shape)
+    return failure();
+  Masked sizes = masked;
+  sizes.other = others.tensor;
+  bool isSame = result.tensor->data == others.tensor->data;
+  entries[proto.output(0)] = isSame ? result : makeMasked(std::move(sizes), Masked::sizes, result);
+  return success();
+}
+
+/// Indices of rows that are not chosen become 0: there is an element.
+static FailureOr<Entry> keepInside(Node &node, const Entry &indices, const Masked &masked) {
+  auto mask = flattenMask(node, masked);
+  if (failed(mask))
+    return failure();
+  Shape shape(shapeOf(indices).size(), 1);
+  shape[indices.masked->axis] = shapeOf(*mask)[0];
+  auto inside = select(node, node.reshape(*mask, shape), toIndices(node, indices.value),
+                       integerConstant(node, "not_chosen", {}, {0}));
+  return failed(inside) ? FailureOr<Entry>() : FailureOr<Entry>(Entry{nullptr, *inside});
+}
+
+/// What Gather or GatherND gives, if all rows are taken in order.
+static std::optional<Entry> gatherInOrder(Node &node, const Entry &data, const Entry &indices) {
+  bool isTuples = StringRef(node.proto.op_type()) == "GatherND";
+  Shape shape = shapeOf(data), counted = shape;
+  int64_t axis = node.getInt("axis", 0), rank = shape.size();
+  if (!isTuples)
+    counted = {shape[axis < 0 ? axis + rank : axis]};
+  bool isGather = isTuples || StringRef(node.proto.op_type()) == "Gather";
+  if (!isGather || (!isTuples && shapeOf(indices).size() != 1) || !countsAll(indices, counted))
+    return std::nullopt;
+  if (!isTuples)
+    return Entry{data.tensor, data.value, data.integers};
+  Shape rows(ShapeRef(shape).drop_front(shapeOf(indices)[1]));
+  rows.insert(rows.begin(), shapeOf(indices)[0]);
+  return data.tensor ? Entry{std::make_shared<HostTensor>(reshape(*data.tensor, rows)), {}}
+                     : Entry{nullptr, node.reshape(data.value, rows), data.integers};
+}
+
+/// Nodes that compute each row from that of their operands.
+LogicalResult GraphImporter::importOnRows(const onnx::NodeProto &proto, ArrayRef<Entry> inputs,
+                                          const Masked &masked) {
+  SmallVector<Entry> rows(inputs);
+  StringRef type = proto.op_type();
+  bool isResized = (type == "Expand" || type == "Reshape") && rows.size() == 2;
+  auto get = [&](Value value) { return getConstant(value); };
+  auto sizes = isResized && rows[1].value ? readSizes(rows[1].value, masked, get) : std::nullopt;
+  if (sizes) {
+    Masked of = masked;
+    of.other = std::make_shared<HostTensor>(std::move(sizes->second));
+    rows[1] = makeMasked(std::move(of), Masked::sizes,
+                         Entry{std::make_shared<HostTensor>(std::move(sizes->first)), {}});
+  }
+  Node node(*this, proto, opset, rows);
+  std::optional<ChosenRows> found;
+  if (isResized)
+    found = type == "Expand" ? findExpandedRows(node, rows, masked)
+                             : findReshapedRows(node, rows, masked);
+  else if (auto axis = findChosenAxis(node, rows))
+    found = ChosenRows{*axis, masked.repeat};
+  if (!found)
+    return failure();
+  bool readsRows = type.starts_with("Gather") && rows[1].masked && !rows[0].masked;
+  if (auto whole = readsRows ? gatherInOrder(node, rows[0], rows[1]) : std::nullopt) {
+    entries[proto.output(0)] = makeElements(masked, found->axis, found->repeat, *whole);
+    return success();
+  }
+  bool isGathered = type.starts_with("Gather") && rows[1].masked && rows[1].value;
+  auto inside =
+      isGathered ? keepInside(node, rows[1], masked) : FailureOr<Entry>(rows[1 % rows.size()]);
+  if (failed(inside))
+    return failure();
+  SmallVector<Entry> all(rows);
+  if (isGathered)
+    all[1] = *inside;
+  for (Entry &input : all)
+    input.masked = nullptr;
+  Masked result = masked;
+  result.axis = found->axis, result.repeat = found->repeat;
+  return importOnAll(proto, all, result);
 }
 
 LogicalResult GraphImporter::importMasked(const onnx::NodeProto &proto, ArrayRef<Entry> inputs) {
   const Masked &masked =
       *llvm::find_if(inputs, [](const Entry &input) { return !!input.masked; })->masked;
   Node node(*this, proto, opset, inputs);
-  Reader reader{node, inputs, masked.mask};
-  auto define = [&](const Masked &by, Masked::Kind kind, Entry of = {}) {
-    entries[proto.output(0)] = makeMasked(by, kind, std::move(of));
+  Reader reader{node, inputs, masked};
+  auto define = [&](const Entry &entry) {
+    entries[proto.output(0)] = entry;
     return success();
   };
   if (auto kind = findPositions(reader))
-    return define(masked, *kind);
-  if (givesElements(reader))
-    return define(masked, Masked::elements, inputs[0]);
+    return define(makeMasked(masked, *kind));
+  if (auto gathered = gatherWhole(reader))
+    return define(*gathered);
+  if (takesAll(reader))
+    return define(inputs[0]);
   if (compresses(reader)) {
-    Value mask = findNarrower(node, masked.mask, inputs[1].value);
-    return define({Masked::elements, masked.origin, mask}, Masked::elements, inputs[0]);
+    Masked narrower = masked;
+    narrower.mask = findNarrower(node, masked.mask, inputs[1].value);
+    return define(makeElements(narrower, 0, 1, {inputs[0].tensor, inputs[0].value}));
   }
-  SmallVector<Entry> all(inputs);
-  all[0].masked = nullptr;
-  if (keepsRows(reader))
-    return importOnAll(proto, all, masked);
-  if (reader.is(0, Masked::count) && reader.type() == "ConstantOfShape") {
-    all[0].tensor = std::make_shared<HostTensor>(HostTensor{"", {1}, std::vector<int64_t>{1}});
-    return importOnAll(proto, all, masked);
-  }
-  if (isElementwise(reader.type()))
-    return importOnElements(proto, inputs, masked);
-  bool isScatter = reader.is(2, Masked::elements) && inputs[0] && !inputs[0].masked &&
-                   llvm::is_contained({"ScatterND", "ScatterElements"}, reader.type());
-  if (isScatter && reader.is(1, Masked::elements))
-    return scatterElements(proto, inputs, masked);
-  bool isAssigned = isScatter && reader.is(1, Masked::rows) && reader.isWhole(0) &&
-                    node.getString("reduction", "none") == "none";
-  return isAssigned ? assignElements(reader) : failure();
+  if (StringRef(proto.op_type()).starts_with("Scatter"))
+    return scatterRows(proto, inputs, masked);
+  SmallVector<Entry> rows(llvm::map_range(inputs, listPositions));
+  auto isOf = [&](const Entry &row, bool isSizes) {
+    return !row.masked || (row.masked->kind == Masked::sizes) == isSizes;
+  };
+  auto isForeign = [&](const Entry &row) {
+    return row.masked && !(row.masked->kind == Masked::sizes ? row.masked->mask == masked.mask
+                                                             : row.masked->isBySameMask(masked));
+  };
+  if (llvm::any_of(rows, isForeign))
+    return failure();
+  if (reader.type() == "Shape")
+    return define(makeSizes(node, rows[0]));
+  if (llvm::all_of(rows, [&](const Entry &row) { return isOf(row, true); }) &&
+      !(reader.type() == "Expand" || (reader.type() == "Reshape" && !rows[0].masked)))
+    return importSizes(proto, rows, masked);
+  return importOnRows(proto, rows, masked);
 }

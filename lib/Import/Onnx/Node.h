@@ -16,13 +16,19 @@ namespace octet::onnx_import {
 
 class GraphImporter;
 
-/// What a name of the graph has to do with the elements that a mask chooses, whose number depends
-/// on data: their positions, a column, a row or (of one dimension) a number each; the shape of the
-/// rows; their number; or themselves, as what all elements would be.
+/// What a name of the graph has to do with the rows that a mask chooses, whose number depends on
+/// data: their positions, a column, a row or (of one dimension) a number each; sizes that follow
+/// from their number; or what all rows would be, along one dimension.
 struct Masked {
-  enum Kind { columns, rows, places, shape, count, elements } kind;
+  enum Kind { columns, rows, places, sizes, elements } kind;
   const onnx::NodeProto *origin; ///< the NonZero or Unique
-  mlir::Value mask;              ///< truth values
+  mlir::Value mask;              ///< truth values, each of which is that of `repeat` rows
+  int64_t repeat = 1;
+  Shape shape = {};         ///< of what the origin read
+  int64_t axis = 0;         ///< of elements
+  HostTensorRef other = {}; ///< of sizes: what they would be of another number of rows
+
+  bool isBySameMask(const Masked &as) const { return mask == as.mask && repeat == as.repeat; }
 };
 
 /// The value of a name of the graph: a constant known during import, a value of the program, or a
