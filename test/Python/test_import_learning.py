@@ -61,7 +61,7 @@ def test_labels_of_classes():
     ("y = ai.onnx.ml.ArrayFeatureExtractor(x, k)", "ArrayFeatureExtractor has the index 3 into 3 columns"),
     ("s = ReduceSum<keepdims=0>(x)\ny = ai.onnx.ml.Normalizer(s)", "Normalizer normalizes a scalar"),
     ('y = ai.onnx.ml.LinearRegressor<coefficients=[1.0, 2.0, 3.0], post_transform="LOGISTIC">(x)', 'attribute post_transform="LOGISTIC"'),
-    ("y = ai.onnx.ml.TreeEnsembleRegressor(x)", "(TreeEnsembleRegressor, domain ai.onnx.ml, opset 3): no such operator here"),
-], ids=["numbers", "coefficients", "intercepts", "index", "scalar", "transform", "trees"])
+    ("y = ai.onnx.ml.SVMClassifier(x)", "(SVMClassifier, domain ai.onnx.ml, opset 3): no such operator here"),
+], ids=["numbers", "coefficients", "intercepts", "index", "scalar", "transform", "vectors"])
 def test_refused(node, message, tmp_path):
     expect_error(tmp_path, make(node, constants={"k": np.array([3])}), message)

@@ -153,6 +153,9 @@ static StringRef explainAbsence(const onnx::NodeProto &node) {
   constexpr StringLiteral random = "its result is random", training = "an operator of training";
   if (StringRef(node.domain()) == "ai.onnx.preview.training")
     return training;
+  if (StringRef(node.domain()) == "ai.onnx.ml" && StringRef(node.op_type()) == "ZipMap")
+    return "its result is a map; export the network without it (skl2onnx: "
+           "options={\"zipmap\": False})";
   if (!isOnnxDomain(node.domain()))
     return "no such operator here";
   return llvm::StringSwitch<StringRef>(node.op_type())

@@ -119,3 +119,91 @@ LogicalResult onnx_import::importLinearRegressor(Node &node) {
     return failure();
   return node.setResult(node.create<nn::LinearOp>(node.reshape(*x, shape), *filter, *bias));
 }
+
+/// Whether each element is each of the keys, [..., keys].
+static MaybeValue compareWithKeys(Node &node, MaybeValue x, MaybeValue keys) {
+  if (failed(x) || failed(keys))
+    return failure();
+  Shape shape(shapeOf(*x));
+  shape.push_back(1);
+  return compare(node, nn::Predicate::equal, MaybeValue(node.reshape(*x, shape)), keys);
+}
+
+/// 1 for the category that an element is, 0 for others.
+LogicalResult onnx_import::importOneHotEncoder(Node &node) {
+  auto categories = node.getInts("cats_int64s");
+  if (!categories || categories->empty())
+    return node.unsupported("categories that are texts; encode them in front of the network");
+  auto keys = integerConstant(node, "categories", {(int64_t)categories->size()},
+                              {categories->begin(), categories->end()});
+  auto x = node.cast(node.any(0), node.builder().getI64Type());
+  return node.setResult(node.cast(compareWithKeys(node, x, keys), node.f32()));
+}
+
+/// A list of integers or of floats, whose names begin with `role`, behind a first element.
+static FailureOr<HostTensor> getList(Node &node, StringRef role, const HostTensor *first) {
+  const onnx::AttributeProto *integers = node.attribute((role + "_int64s").str()),
+                             *floats = node.attribute((role + "_floats").str());
+  HostTensor list{node.nameConstant(role), {}, {}};
+  if (integers)
+    list.data = std::vector<int64_t>(integers->ints().begin(), integers->ints().end());
+  else if (floats)
+    list.data = std::vector<float>(floats->floats().begin(), floats->floats().end());
+  else
+    return node.unsupported(role + " that are texts; encode them outside of the network");
+  if (first && integers)
+    std::get<0>(list.data).insert(std::get<0>(list.data).begin(), first->integers()->front());
+  else if (first)
+    std::get<1>(list.data).insert(std::get<1>(list.data).begin(), first->floats()->front());
+  list.shape = {list.size()};
+  return list;
+}
+
+/// The value of the first key that an element is, or the default.
+LogicalResult onnx_import::importLabelEncoder(Node &node) {
+  bool hasIntegers = !!node.attribute("values_int64s");
+  HostTensor integer{"", {1}, std::vector<int64_t>{node.getInt("default_int64", -1)}},
+      real{"", {1}, std::vector<float>{node.getFloat("default_float", -0.0f)}};
+  auto keys = getList(node, "keys", nullptr);
+  auto values = failed(keys) ? keys : getList(node, "values", hasIntegers ? &integer : &real);
+  if (failed(values))
+    return failure();
+  int64_t count = keys->size();
+  if (count == 0 || values->size() != count + 1)
+    return node.invalid("has " + Twine(count) + " keys and " + Twine(values->size() - 1) +
+                        " values");
+  Type element = keys->isInteger() ? Type(node.builder().getI64Type()) : node.f32();
+  auto is =
+      compareWithKeys(node, node.cast(node.any(0), element), node.materialize(std::move(*keys)));
+  std::vector<int64_t> ranks; // the first key has the largest
+  for (int64_t i = 0; i < count; ++i)
+    ranks.push_back(count - i);
+  auto rank = select(node, is, integerConstant(node, "ranks", {count}, std::move(ranks)),
+                     integerConstant(node, "none", {}, {0}));
+  int64_t axis = node.rank(0);
+  auto first = reduce(node, rank, Reduction::max, {axis}, /*keepDims=*/false);
+  std::vector<int64_t> order{0};
+  for (int64_t i = count; i > 0; --i)
+    order.push_back(i);
+  auto table = node.materialize(gatherElements(*values, values->shape, order));
+  if (failed(first) || failed(table))
+    return failure();
+  return node.setResult(node.create<nn::GatherOp>(*table, *first, /*axis=*/0));
+}
+
+/// The columns of all inputs, as floats, side by side.
+LogicalResult onnx_import::importFeatureVectorizer(Node &node) {
+  Shape sizes = node.getInts("inputdimensions").value_or(Shape());
+  SmallVector<Value> parts;
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    Shape shape = node.shape(i);
+    if (shape.size() != 2 || i >= sizes.size() || sizes[i] != shape[1])
+      return node.invalid("has inputs of shape " + node.printInputShapes() + " for " +
+                          printShape(sizes) + " columns");
+    auto part = node.cast(node.any(i), node.f32());
+    if (failed(part))
+      return failure();
+    parts.push_back(*part);
+  }
+  return node.setResult(node.create<nn::ConcatOp>(parts, /*axis=*/1));
+}
