@@ -62,6 +62,30 @@ NETWORKS = {
             d = Less(m, end)
         }>
     }""",
+    "loop_of_two_conditions": """g (float[2,3] x, float[9] table) => (float[a,b] y, int64 k) <int64 zero = {0}, int64 one = {1}, int64 n = {9}, bool yes = {1}, float two = {2.0}, float end = {20.0}> {
+        y, k = Loop("", yes, x, zero) <body = b (int64 i, bool c, float[a,b] s, int64 j) => (bool d, float[a,b] t, int64 l) {
+            m = Gather(table, j)
+            u = Mul(s, two)
+            t = Add(u, m)
+            l = Add(j, one)
+            r = ReduceMax<keepdims=0>(t)
+            e = Less(r, end)
+            f = Less(l, n)
+            d = And(e, f)
+        }>
+    }""",
+    "loop_of_two_conditions_and_a_large_number": """g (float[2,3] x) => (float[a,b] y, int64 k) <int64 zero = {0}, int64 one = {1}, int64 n = {5}, int64 most = {9223372036854775807}, float two = {2.0}, float end = {9.0}> {
+        q = ReduceMax<keepdims=0>(x)
+        c = Less(q, end)
+        y, k = Loop(most, c, x, zero) <body = b (int64 i, bool c, float[a,b] s, int64 j) => (bool d, float[a,b] t, int64 l) {
+            t = Mul(s, two)
+            l = Add(j, one)
+            r = ReduceMax<keepdims=0>(t)
+            e = Less(r, end)
+            f = Less(l, n)
+            d = And(f, e)
+        }>
+    }""",
     "scan": """g (float[2] h, float[5,2] x, float[2,5] w) => (float[a] y, float[a,b] all, float[a,b] sums) {
         y, all, sums = Scan(h, x, w) <num_scan_inputs = 2, scan_input_axes = [0, -1], scan_input_directions = [0, 1], scan_output_axes = [1, 0],
                                       scan_output_directions = [1, 0],
@@ -126,6 +150,8 @@ LOOP = "y = Loop({0}) <body = b (int64 i, bool c, float[a,b] s) => (bool d, floa
     ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\nq = If(c) <then_branch = t () => (seq(float[a,b]) z) { z = SequenceConstruct(x) }, else_branch = e () => (seq(float[a,b]) z) "
      "{ z = SequenceConstruct(x, x) }>\ny = SequenceAt(q, big)", "computed at run time and chooses between sequences, or nothing"),
     ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\n" + LOOP.format('"", c, x', "Identity(c)", "Abs(s)"), "without a number of trips"),
+    ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\ny, v = Loop(big, c, x) <body = b (int64 i, bool e, float[a,b] s) => (bool d, float[a,b] t, float[a,b] u) { d = Identity(e)\n"
+     "t = Abs(s)\nu = Neg(s) }>", "with results that are stacked"),
     ("y = If(yes) <else_branch = e () => (float[a,b] z) { z = Neg(x) }>", "If lacks the attribute then_branch"),
     ("y, v = If(yes) <then_branch = t () => (float[a,b] z) { z = Abs(x) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
      "If has 2 outputs, but its graph gives 1"),

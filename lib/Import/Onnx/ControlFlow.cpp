@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds.h"
 #include "Compose.h"
 #include "Operators.h"
 
@@ -148,26 +149,49 @@ static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
   return failed(joined) ? FailureOr<Entry>() : Entry{nullptr, *joined};
 }
 
-/// The condition and the states behind a trip: its `results`, or the states before it if the loop
-/// has ended.
-static FailureOr<SmallVector<Entry>> chooseStates(Node &node, const Entry &goesOn,
-                                                  ArrayRef<Entry> results, ArrayRef<Entry> states) {
-  if (getInteger(goesOn))
-    return SmallVector<Entry>(results);
-  auto next = chooseAll(node, goesOn, results.drop_front(), states);
-  if (failed(next))
-    return failure();
-  Entry condition = getInteger(results[0]) == 1 ? goesOn : results[0];
-  if (!getInteger(results[0])) {
-    auto both =
-        node.create<nn::AndOp>(node.reshape(goesOn.value, {}), node.reshape(results[0].value, {}));
-    if (failed(both))
-      return failure();
-    condition = {nullptr, *both};
-  }
-  next->insert(next->begin(), condition);
-  return next;
+namespace {
+/// The states of a loop: as they are behind its last trip, and as its next trip reads them. These
+/// differ in constants: a counter counts on where a condition has ended the loop, so that what is
+/// known of it stays known.
+struct LoopStates {
+  SmallVector<Entry> last, next;
+  Entry goesOn;
+};
+} // namespace
+
+/// Whether a loop goes on behind a trip; a constant as soon as that does not depend on the run.
+static FailureOr<Entry> chooseCondition(Node &node, const Entry &goesOn, const Entry &result) {
+  if (getInteger(goesOn) || getInteger(result) == 0)
+    return result;
+  if (getInteger(result))
+    return goesOn;
+  if (auto only = findOnlyValue(result.value))
+    return chooseCondition(node, goesOn, {std::make_shared<HostTensor>(std::move(*only)), {}});
+  auto both =
+      node.create<nn::AndOp>(node.reshape(goesOn.value, {}), node.reshape(result.value, {}));
+  return failed(both) ? FailureOr<Entry>() : FailureOr<Entry>(Entry{nullptr, *both});
 }
+
+/// The states behind a trip are its `results`, or those before it if the loop has ended.
+static LogicalResult endTrip(Node &node, LoopStates &states, ArrayRef<Entry> results) {
+  SmallVector<Entry> last(results.drop_front());
+  if (!getInteger(states.goesOn)) {
+    auto chosen = chooseAll(node, states.goesOn, last, states.last);
+    if (failed(chosen))
+      return failure();
+    last = *chosen;
+  }
+  for (auto [i, result] : llvm::enumerate(results.drop_front()))
+    states.next[i] = states.next[i].tensor && result.tensor ? result : last[i];
+  states.last = std::move(last);
+  auto goesOn = chooseCondition(node, states.goesOn, results[0]);
+  if (succeeded(goesOn))
+    states.goesOn = *goesOn;
+  return success(succeeded(goesOn));
+}
+
+/// How many trips are tried where only the body says when the loop ends.
+static constexpr int64_t kMaxOpenTrips = 1024;
 
 LogicalResult octet::onnx_import::importLoop(Node &node) {
   auto body = getBody(node, "body");
@@ -181,27 +205,25 @@ LogicalResult octet::onnx_import::importLoop(Node &node) {
   auto trips = node.has(0) ? getInteger(node.entry(0)) : std::optional(INT64_MAX);
   if (!trips)
     return node.unsupported("a number of trips that is computed at run time");
-  SmallVector<Entry> states;
+  LoopStates states;
   for (unsigned i = 0; i < numStates; ++i)
-    states.push_back(node.entry(i + 2));
+    states.last.push_back(node.entry(i + 2));
+  states.next = states.last;
   SmallVector<SmallVector<Entry>> scanned((*body)->output_size() - numStates - 1);
-  Entry goesOn = node.has(1) ? node.entry(1) : makeInteger(1);
-  for (int64_t trip = 0; trip < *trips && getInteger(goesOn) != 0; ++trip) {
-    if (!getInteger(goesOn) && (*trips == INT64_MAX || !scanned.empty()))
+  states.goesOn = node.has(1) ? node.entry(1) : makeInteger(1);
+  for (int64_t trip = 0; trip < *trips && getInteger(states.goesOn) != 0; ++trip) {
+    bool isOpen = *trips > kMaxSteps && trip == kMaxOpenTrips;
+    if (!getInteger(states.goesOn) && (isOpen || !scanned.empty()))
       return node.unsupported("a condition that is computed at run time, without a number of "
                               "trips or with results that are stacked");
     if (trip == kMaxSteps)
       return node.unsupported("more than " + Twine(kMaxSteps) + " trips");
     SmallVector<Entry> arguments{makeInteger(trip), makeInteger(1)};
-    llvm::append_range(arguments, states);
+    llvm::append_range(arguments, states.next);
     auto results = node.call(**body, arguments);
-    if (failed(results))
+    if (failed(results) ||
+        failed(endTrip(node, states, ArrayRef(*results).take_front(numStates + 1))))
       return failure();
-    auto next = chooseStates(node, goesOn, ArrayRef(*results).take_front(numStates + 1), states);
-    if (failed(next))
-      return failure();
-    goesOn = (*next)[0];
-    llvm::copy(ArrayRef(*next).drop_front(), states.begin());
     for (auto [list, result] : llvm::zip(scanned, ArrayRef(*results).drop_front(numStates + 1)))
       list.push_back(result);
   }
@@ -210,9 +232,9 @@ LogicalResult octet::onnx_import::importLoop(Node &node) {
                               : stack(node, list, 0);
     if (failed(whole))
       return failure();
-    states.push_back(*whole);
+    states.last.push_back(*whole);
   }
-  return node.setResults(states);
+  return node.setResults(states.last);
 }
 
 /// Element `i` of an input along `axis`, without that dimension.
