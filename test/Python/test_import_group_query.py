@@ -23,10 +23,10 @@ def i32(*numbers):
 ANGLES = {"c": randomly(16, SIZE // 2), "s": randomly(16, SIZE // 2)}
 
 
-def make(nodes, feeds, constants, outputs):
+def make(nodes, feeds, constants, outputs, kinds=(1, 1, 1)):
     inputs = [onnx.helper.make_tensor_value_info(name, TYPES.get(array.dtype.name), array.shape) for name, array in feeds.items()]
     graph = onnx.helper.make_graph([onnx.parser.parse_node(line) for line in nodes.splitlines()], "test", inputs,
-                                   [onnx.helper.make_tensor_value_info(name, 1, None) for name in outputs],
+                                   [onnx.helper.make_tensor_value_info(name, kind, None) for name, kind in zip(outputs, kinds)],
                                    [onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()])
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18), onnx.helper.make_opsetid("com.microsoft", 1)],
                                   ir_version=10).SerializeToString()
@@ -97,11 +97,48 @@ def test_a_buffer_longer_than_what_counts(is_known):
             octet.compile(data).run({**feeds, "n": i32(40, 2)})
 
 
+def stored(kind, attributes="", arguments=", , , , , ", past=PAST, **more):
+    """Keys and values are kept as bytes: with one scale, or one for each element of a head."""
+    count = 1 if kind == "PER_TENSOR" else GROUPS * SIZE
+    scales = {name: RANDOM.uniform(0.01, 0.03, count).astype(np.float32) for name in ("ks", "vs")}
+    batch = more.get("batch", BATCH)
+    rows = {name: RANDOM.integers(-128, 128, (batch, GROUPS, past, SIZE)).astype(np.int8) for name in ("pk", "pv")} if past else {}
+    return case(f', k_quant_type="{kind}", v_quant_type="{kind}", kv_cache_bit_width=8{attributes}', f"{arguments}, ks, vs", past=past, feeds={**rows, **more.pop("feeds", {})},
+                **{**scales, **more})
+
+
+STORED = {
+    **{kind: lambda kind=kind: stored(kind, queries=1) for kind in ("PER_TENSOR", "PER_CHANNEL")},
+    "rotated": lambda: stored("PER_CHANNEL", ROTARY, ", c, s, , , ", queries=1, packed=True),
+    "prompt_in_a_buffer": lambda: stored("PER_TENSOR", total=3),
+    "chunk": lambda: stored("PER_TENSOR", batch=1),
+    "window_and_sinks": lambda: stored("PER_CHANNEL", ", local_window_size=4", ", , , , , h", queries=1, h=randomly(HEADS)),
+    "buffer": lambda: stored("PER_TENSOR", queries=1, past=9, total=5, last=i32(4, 2), feeds={"n": i32(4, 2)}),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_stored_past(name):
+    """The kept integers are the same. Attention reads what they stand for, also of the newest."""
+    nodes, feeds, constants = STORED[name]()
+    data = make(nodes, feeds, constants, ("y", "ok", "ov"), (1, 3, 3))
+    got, expected = octet.compile(data).run(feeds), run_onnxruntime(data, feeds)
+    assert np.abs(got["y"] - expected[0]).max() <= 2e-6 * np.abs(expected[0]).max()
+    for name, want in zip(("ok", "ov"), expected[1:]):
+        assert got[name].dtype == np.int8 and got[name].shape == want.shape
+        for batch, position in enumerate(feeds.get("n", constants.get("n"))):
+            assert np.abs(got[name][batch, :, :position + 1].astype(int) - want[batch, :, :position + 1]).max() == 0
+
+
 @pytest.mark.parametrize("change, message", [
     (dict(attributes=", causal=0"), "attribute causal=0"),
     (dict(arguments=", , , , , h", h=randomly(3)), "has inputs of shape .* for 4 and 2 heads"), (dict(attributes=ROTARY), "has inputs of shape"),
     (dict(feeds={"t": i32(8)}), "a total_sequence_length computed at run time"), (dict(last=i32(1, 2, 3)), "has inputs of shape"),
-    (dict(feeds={"pk": randomly(BATCH, GROUPS, PAST, 4)}), "has inputs of shape")])
+    (dict(feeds={"pk": randomly(BATCH, GROUPS, PAST, 4)}), "has inputs of shape"),
+    (dict(attributes=', k_quant_type="PER_TENSOR"', arguments=", , , , , , h, h", h=randomly(1)), "a past of 0 bits with k_quant_type=PER_TENSOR"),
+    (dict(attributes=', v_quant_type="PER_TENSOR", kv_cache_bit_width=8', arguments=", , , , , , h, h", h=randomly(1)), "a past of 8 bits with k_quant_type=NONE"),
+    (dict(attributes=', k_quant_type="PER_TENSOR", v_quant_type="PER_TENSOR", kv_cache_bit_width=8', arguments=", , , , , , h, h", h=randomly(1)), "a past of other integers than int8"),
+    (dict(attributes=', k_quant_type="PER_TENSOR", v_quant_type="PER_TENSOR", kv_cache_bit_width=8', arguments=", , , , , , h, h", h=randomly(2), past=0), "no scales of 1 elements")])
 def test_refusals(change, message):
     nodes, feeds, constants = case(**change)
     with pytest.raises(octet.CompileError, match=message):

@@ -29,7 +29,7 @@ public:
 
 private:
   enum { kQuery, kKey, kValue, kPastKey, kPastValue, kLast, kTotal, kCos, kSin, kPositions };
-  enum { kBias = kPositions + 1, kSinks };
+  enum { kBias = kPositions + 1, kSinks, kKeyScale, kValueScale };
 
   LogicalResult checkInputs();
   /// The number of keys that count by batch, perhaps `offset` fewer.
@@ -45,6 +45,18 @@ private:
   LogicalResult attend(MaybeValue query, MaybeValue key, MaybeValue value, const Entry &mask,
                        const Entry &lengths);
   LogicalResult runWindowed();
+  /// Whether keys and values are kept as bytes, with scales.
+  bool isStored() const {
+    return node.getString("k_quant_type", "NONE") != "NONE" ||
+           node.getString("v_quant_type", "NONE") != "NONE";
+  }
+  LogicalResult checkScale(unsigned input);
+  /// Of what the past `input` holds.
+  MaybeValue getScale(unsigned input);
+  /// The numbers that are kept for keys or values, the real numbers of these, and a result of them.
+  MaybeValue store(unsigned input, MaybeValue now);
+  MaybeValue restore(unsigned input, MaybeValue stored);
+  LogicalResult setPresent(unsigned output, MaybeValue stored);
   FailureOr<Entry> getSinks();
   Entry makeConstant(StringRef role, ShapeRef shape, std::vector<int64_t> values);
 
@@ -102,7 +114,57 @@ LogicalResult GroupQueryAttention::checkInputs() {
                         "give the past at least as many as local_window_size");
   if (isWindowed && node.has(kBias))
     return node.unsupported("attention_bias beside sliding_window_cache");
-  return node.wants(3) ? node.unsupported("scores as a result") : success();
+  if (node.wants(3))
+    return node.unsupported("scores as a result");
+  return success(succeeded(checkScale(kKeyScale)) && succeeded(checkScale(kValueScale)));
+}
+
+LogicalResult GroupQueryAttention::checkScale(unsigned input) {
+  StringRef name = input == kKeyScale ? "k_quant_type" : "v_quant_type",
+            type = node.getString(name, "NONE");
+  if (!isStored())
+    return success();
+  unsigned before = input == kKeyScale ? kPastKey : kPastValue;
+  int64_t bits = node.getInt("kv_cache_bit_width", 0),
+          count = type == "PER_TENSOR" ? 1 : groups * size;
+  if (bits != 8 || isWindowed || type == "NONE")
+    return node.unsupported("a past of " + Twine(bits) + " bits" +
+                            (isWindowed ? " in a buffer of its window" : "") + " with " + name +
+                            "=" + type);
+  bool isByte = !node.has(before) || node.elementType(before) == onnx::TensorProto::INT8;
+  if (!node.has(input) || *countElements(node.shape(input)) != count || !isByte)
+    return node.invalid("has no scales of " + Twine(count) +
+                        " elements, or a past of other "
+                        "integers than int8");
+  return success();
+}
+
+MaybeValue GroupQueryAttention::getScale(unsigned input) {
+  auto scale = node.value(input == kPastKey ? kKeyScale : kValueScale);
+  if (failed(scale))
+    return scale;
+  bool isOne = countElements(shapeOf(*scale)) == 1;
+  return node.reshape(*scale, isOne ? Shape{1, 1, 1, 1} : Shape{1, groups, 1, size});
+}
+
+MaybeValue GroupQueryAttention::store(unsigned input, MaybeValue now) {
+  if (!isStored())
+    return now;
+  auto rounded = node.compute<nn::RoundOp>(node.compute<nn::DivOp>(now, getScale(input)));
+  return failed(rounded)
+             ? rounded
+             : node.create<nn::ClipOp>(*rounded, llvm::APFloat(-128.0f), llvm::APFloat(127.0f));
+}
+
+MaybeValue GroupQueryAttention::restore(unsigned input, MaybeValue stored) {
+  return isStored() ? node.compute<nn::MulOp>(stored, getScale(input)) : stored;
+}
+
+LogicalResult GroupQueryAttention::setPresent(unsigned output, MaybeValue stored) {
+  if (!node.wants(output))
+    return success();
+  return node.setResult(isStored() ? node.cast(stored, node.builder().getI8Type()) : stored,
+                        output);
 }
 
 Entry GroupQueryAttention::makeConstant(StringRef role, ShapeRef shape,
@@ -173,7 +235,7 @@ MaybeValue GroupQueryAttention::rotate(MaybeValue x) {
 MaybeValue GroupQueryAttention::append(unsigned input, MaybeValue now) {
   if (failed(now) || past == 0)
     return now;
-  auto before = node.value(input);
+  auto before = isStored() ? node.cast(node.any(input), node.f32()) : node.value(input);
   if (failed(before))
     return failure();
   if (isPrompt) { // in front of what the buffer has behind it
@@ -264,14 +326,14 @@ LogicalResult GroupQueryAttention::run() {
   if (isWindowed)
     return runWindowed();
   auto query = rotate(getHeads(kQuery, 0, heads));
-  auto key = append(kPastKey, rotate(getHeads(kKey, heads, groups)));
-  auto value = append(kPastValue, getHeads(kValue, heads + groups, groups));
+  auto key = append(kPastKey, store(kPastKey, rotate(getHeads(kKey, heads, groups))));
+  auto value = append(kPastValue, store(kPastValue, getHeads(kValue, heads + groups, groups)));
   FailureOr<Entry> lengths = isPrompt ? Entry() : countKeys(0);
-  if (failed(key) || failed(value) || failed(lengths) ||
-      (node.wants(1) && failed(node.setResult(key, 1))) ||
-      (node.wants(2) && failed(node.setResult(value, 2))))
+  if (failed(key) || failed(value) || failed(lengths) || failed(setPresent(1, key)) ||
+      failed(setPresent(2, value)))
     return failure();
-  return attend(query, key, value, node.has(kBias) ? node.entry(kBias) : Entry(), *lengths);
+  return attend(query, restore(kPastKey, key), restore(kPastValue, value),
+                node.has(kBias) ? node.entry(kBias) : Entry(), *lengths);
 }
 
 LogicalResult octet::onnx_import::importGroupQueryAttention(Node &node) {
