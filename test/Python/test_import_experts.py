@@ -138,7 +138,7 @@ def test_stored_experts(compiler, name):
 def test_stored_experts_stay_in_their_bits():
     model = stored_mixture(activation="swiglu")[0].SerializeToString()
     text = subprocess.run([BIN / "octet-translate", "--import-onnx", "--mlir", "-"], input=model, capture_output=True, check=True).stdout.decode()
-    assert text.count("octet.dequantize_weights") == 3 and text.count("ui4>") == 6  # each constant and its reader
+    assert text.count("octet.dequantize_weights") == 3 and text.count("si4>") == 6  # each constant and its reader
 
 
 def replace(name, array):
