@@ -130,6 +130,28 @@ def test_stored_past(name):
             assert np.abs(got[name][batch, :, :position + 1].astype(int) - want[batch, :, :position + 1]).max() == 0
 
 
+def middles(row, scales):
+    """Numbers in the middle between two integers by division, but not by multiplication with the inverse scale."""
+    found = row.copy()
+    for i in np.ndindex(row.shape):
+        scale = np.resize(scales, row.shape[-1])[i[-1]]
+        numbers = (RANDOM.integers(-100, 100, 3000) + np.float32(0.5)).astype(np.float32) * scale
+        numbers = numbers[np.rint(numbers / scale) != np.rint(numbers * (np.float32(1) / scale))]
+        found[i] = RANDOM.choice(numbers) if len(numbers) else found[i]
+    assert (found != row).mean() > 0.5
+    return found
+
+
+@pytest.mark.parametrize("kind", ["PER_TENSOR", "PER_CHANNEL"])
+def test_bytes_in_the_middle(kind):
+    nodes, feeds, constants = stored(kind, queries=1)
+    feeds.update(k=middles(feeds["k"], constants["ks"]), v=middles(feeds["v"], constants["vs"]))
+    data = make(nodes, feeds, constants, ("y", "ok", "ov"), (1, 3, 3))
+    got, expected = octet.compile(data).run(feeds), run_onnxruntime(data, feeds)
+    for name, want in zip(("ok", "ov"), expected[1:]):
+        np.testing.assert_array_equal(got[name], want)
+
+
 @pytest.mark.parametrize("change, message", [
     (dict(attributes=", causal=0"), "attribute causal=0"),
     (dict(arguments=", , , , , h", h=randomly(3)), "has inputs of shape .* for 4 and 2 heads"), (dict(attributes=ROTARY), "has inputs of shape"),

@@ -147,10 +147,12 @@ MaybeValue GroupQueryAttention::getScale(unsigned input) {
   return node.reshape(*scale, isOne ? Shape{1, 1, 1, 1} : Shape{1, groups, 1, size});
 }
 
+/// onnxruntime multiplies by the inverse of the scale.
 MaybeValue GroupQueryAttention::store(unsigned input, MaybeValue now) {
   if (!isStored())
     return now;
-  auto rounded = node.compute<nn::RoundOp>(node.compute<nn::DivOp>(now, getScale(input)));
+  auto inverse = node.compute<nn::DivOp>(node.number("one", 1), getScale(input));
+  auto rounded = node.compute<nn::RoundOp>(node.compute<nn::MulOp>(now, inverse));
   return failed(rounded)
              ? rounded
              : node.create<nn::ClipOp>(*rounded, llvm::APFloat(-128.0f), llvm::APFloat(127.0f));
