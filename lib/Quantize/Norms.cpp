@@ -63,6 +63,7 @@ DenseSet<Operation *> octet::findNormOps(Block &block) {
       found.insert(op);
     llvm::append_range(values, op->getOperands());
   }
+  addSumsBehind(block, found);
   return found;
 }
 

@@ -30,7 +30,8 @@ llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
 readDecisions(mlir::ModuleOp module);
 
 /// The element-wise operators and means whose results a normalization squares and averages or adds
-/// up, directly or behind others of them, these two, and what it scales by.
+/// up, directly or behind others of them, these two, what it scales by, and residual sums that add
+/// to such.
 llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 
 /// The products and groups, and the operators that compute element by element or move, whose
@@ -45,6 +46,9 @@ llvm::DenseSet<mlir::Operation *> findRatioOps(mlir::Block &block);
 /// The residual sums each of which adds to another, at least `length` in a row, and what stands
 /// between them beside the branches. (Trunks.cpp)
 llvm::DenseSet<mlir::Operation *> findLongSums(mlir::Block &block, int64_t length);
+
+/// Adds the residual sums that add to sums among `floats`, and what stands between. (Trunks.cpp)
+void addSumsBehind(mlir::Block &block, llvm::DenseSet<mlir::Operation *> &floats);
 
 /// The units whose columns may be split that have less than `share` of the weights and read an
 /// argument of the function, moved at most, and those that make its results, if all of them

@@ -98,6 +98,16 @@ DenseSet<Operation *> octet::findLongSums(Block &block, int64_t length) {
   return found;
 }
 
+void octet::addSumsBehind(Block &block, DenseSet<Operation *> &floats) {
+  for (Operation &op : block) {
+    auto sum = getResidualSum(op);
+    if (!sum || !isa_and_nonnull<nn::AddOp>(sum->addedTo) || !floats.contains(sum->addedTo))
+      continue;
+    floats.insert(&op);
+    floats.insert_range(sum->between);
+  }
+}
+
 namespace {
 /// The residual sums of a plan, in floats.
 class Trunks {

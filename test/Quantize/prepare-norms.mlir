@@ -139,3 +139,21 @@ func.func @groups(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %y = nn.linear %h, %w {octet.origin = #octet.origin<"y">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
+
+// A sum behind the last normalization that adds to a sum in front of it adds floats: 8 bits would round all that these carry.
+// CHECK: carried {{.*}}nn.add {{.*}}float {{.*}}OCT109
+// CHECK: feed {{.*}}nn.linear {{.*}}int8 to float
+// CHECK: last {{.*}}nn.add {{.*}}float {{.*}}OCT109
+func.func @last_sum(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %a = nn.linear %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %s = nn.add %a, %x {octet.origin = #octet.origin<"carried">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %q = nn.mul %s, %s : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %v = nn.reduce_mean %q axes [1] keep_dims : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %r = nn.sqrt %v : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %n = nn.div %s, %r : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %f = nn.linear %n, %w {octet.origin = #octet.origin<"feed">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %t = nn.add %f, %s {octet.origin = #octet.origin<"last">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %y = nn.linear %t, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
