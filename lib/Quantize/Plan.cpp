@@ -76,9 +76,7 @@ public:
         if (isPlanned(&op))
           plan.decisions.push_back(decide(&op, backend, mapping));
       }
-    if (FloatSumsOp sums = backend.getFloatSums())
-      for (Block &block : function.getFunctionBody())
-        keepFloat(findLongSums(block, sums.getLength()), "OCT127", sums.getReason());
+    keepLongSumsFloat();
     keepFloatWhatIsNotRead();
     keepFloatByStructure();
     keepFloatWhatIsNotRead();
@@ -95,6 +93,7 @@ public:
 private:
   void selectInterface();
   void keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why);
+  void keepLongSumsFloat();
   void keepFloatByStructure();
   void keepRecurrencesFloat(StringRef why);
   void keepFloatWhatIsNotRead();
@@ -139,6 +138,20 @@ void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, String
       decision.verdict = Verdict::Float;
       decision.reason = Reason{code, why.str(), ""};
     }
+}
+
+/// Residual sums, but those that a normalization keeps float.
+void Planner::keepLongSumsFloat() {
+  FloatSumsOp sums = backend.getFloatSums();
+  if (!sums)
+    return;
+  for (Block &block : function.getFunctionBody()) {
+    DenseSet<Operation *> ops = findLongSums(block, sums.getLength());
+    if (!backend.getNormsReason().empty())
+      for (Operation *op : findNormOps(block))
+        ops.erase(op);
+    keepFloat(ops, "OCT127", sums.getReason());
+  }
 }
 
 /// What a recurrence computes between its products, whose input has one scale in all steps.

@@ -41,7 +41,8 @@ namespace {
 struct ResidualSum {
   Operation *addedTo = nullptr; ///< computes that value; null if it comes in
   SmallVector<Operation *> between;
-  int64_t count = 0; ///< of the sums up to this one
+  bool isOfRows = false;       ///< a linear layer makes the branch
+  int64_t count = 0, rows = 0; ///< of the sums up to this one, of those of linear layers
 };
 } // namespace
 
@@ -70,11 +71,18 @@ static std::optional<ResidualSum> getResidualSum(Operation &op) {
     ResidualSum sum;
     Value addedTo = follow(value, sum.between);
     sum.addedTo = addedTo.getDefiningOp();
-    if (isComputedOf(branch, addedTo))
-      return sum;
+    if (!isComputedOf(branch, addedTo))
+      continue;
+    SmallVector<Operation *> moves;
+    sum.isOfRows = follow(branch, moves).getDefiningOp<nn::LinearOp>() != nullptr;
+    return sum;
   }
   return std::nullopt;
 }
+
+/// So many sums of linear layers are many, as in transformers: float sums cost these layers
+/// nothing.
+static constexpr int64_t kManySumsOfRows = 2;
 
 DenseSet<Operation *> octet::findLongSums(Block &block, int64_t length) {
   llvm::MapVector<Operation *, ResidualSum> sums;
@@ -84,9 +92,12 @@ DenseSet<Operation *> octet::findLongSums(Block &block, int64_t length) {
     if (!sum)
       continue;
     auto before = sums.find(sum->addedTo);
-    sum->count = before == sums.end() ? 1 : before->second.count + 1;
+    if (before != sums.end())
+      sum->count = before->second.count, sum->rows = before->second.rows;
+    ++sum->count;
+    sum->rows += sum->isOfRows;
     sums[&op] = *sum;
-    if (sum->count >= length)
+    if (sum->count >= length || sum->rows >= kManySumsOfRows)
       for (Operation *trunk = &op; sums.contains(trunk) && found.insert(trunk).second;)
         trunk = sums.find(trunk)->second.addedTo;
   }
