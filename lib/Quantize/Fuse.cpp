@@ -123,7 +123,7 @@ static DenseSet<Operation *> findFloats(const Backend &backend, Block &block) {
   if (!backend.getNormsReason().empty())
     floats = findNormOps(block);
   if (FloatSumsOp sums = backend.getFloatSums())
-    floats.insert_range(findLongSums(block, sums.getLength()));
+    floats.insert_range(findLongSums(block, sums));
   if (!backend.getStatesReason().empty()) {
     floats.insert_range(findGateSums(backend, block));
     floats.insert_range(findScanOps(block));

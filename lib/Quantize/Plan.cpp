@@ -140,13 +140,14 @@ void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, String
     }
 }
 
-/// Residual sums, but those that a normalization keeps float.
+/// Residual sums, but those that a normalization keeps float. Called in front of
+/// keepFloatWhatIsNotRead, which has a reason of its own for some of them.
 void Planner::keepLongSumsFloat() {
   FloatSumsOp sums = backend.getFloatSums();
   if (!sums)
     return;
   for (Block &block : function.getFunctionBody()) {
-    DenseSet<Operation *> ops = findLongSums(block, sums.getLength());
+    DenseSet<Operation *> ops = findLongSums(block, sums);
     if (!backend.getNormsReason().empty())
       for (Operation *op : findNormOps(block))
         ops.erase(op);

@@ -43,9 +43,9 @@ llvm::DenseSet<mlir::Operation *> findAngleOps(mlir::Block &block);
 /// where these are products, sums, powers, moves, and clamps behind the last product.
 llvm::DenseSet<mlir::Operation *> findRatioOps(mlir::Block &block);
 
-/// The residual sums each of which adds to another, at least `length` in a row, and what stands
-/// between them beside the branches. (Trunks.cpp)
-llvm::DenseSet<mlir::Operation *> findLongSums(mlir::Block &block, int64_t length);
+/// The residual sums each of which adds to another, as many in a row as `rule` says, and what
+/// stands between them beside the branches. (Trunks.cpp)
+llvm::DenseSet<mlir::Operation *> findLongSums(mlir::Block &block, FloatSumsOp rule);
 
 /// Adds the residual sums that add to sums among `floats`, and what stands between. (Trunks.cpp)
 void addSumsBehind(mlir::Block &block, llvm::DenseSet<mlir::Operation *> &floats);

@@ -41,8 +41,8 @@ namespace {
 struct ResidualSum {
   Operation *addedTo = nullptr; ///< computes that value; null if it comes in
   SmallVector<Operation *> between;
-  bool isOfRows = false;       ///< a linear layer makes the branch
-  int64_t count = 0, rows = 0; ///< of the sums up to this one, of those of linear layers
+  bool isLinear = false;         ///< the branch ends with a linear layer
+  int64_t count = 0, linear = 0; ///< of the sums up to this one, of those of linear layers
 };
 } // namespace
 
@@ -74,17 +74,15 @@ static std::optional<ResidualSum> getResidualSum(Operation &op) {
     if (!isComputedOf(branch, addedTo))
       continue;
     SmallVector<Operation *> moves;
-    sum.isOfRows = follow(branch, moves).getDefiningOp<nn::LinearOp>() != nullptr;
+    sum.isLinear = follow(branch, moves).getDefiningOp<nn::LinearOp>() != nullptr;
     return sum;
   }
   return std::nullopt;
 }
 
-/// So many sums of linear layers are many, as in transformers: float sums cost these layers
-/// nothing.
-static constexpr int64_t kManySumsOfRows = 2;
-
-DenseSet<Operation *> octet::findLongSums(Block &block, int64_t length) {
+DenseSet<Operation *> octet::findLongSums(Block &block, FloatSumsOp rule) {
+  const int64_t length = rule.getLength(),
+                linearLength = rule.getLinearLength().value_or(std::numeric_limits<int64_t>::max());
   llvm::MapVector<Operation *, ResidualSum> sums;
   DenseSet<Operation *> found;
   for (Operation &op : block) {
@@ -93,11 +91,11 @@ DenseSet<Operation *> octet::findLongSums(Block &block, int64_t length) {
       continue;
     auto before = sums.find(sum->addedTo);
     if (before != sums.end())
-      sum->count = before->second.count, sum->rows = before->second.rows;
+      sum->count = before->second.count, sum->linear = before->second.linear;
     ++sum->count;
-    sum->rows += sum->isOfRows;
+    sum->linear += sum->isLinear;
     sums[&op] = *sum;
-    if (sum->count >= length || sum->rows >= kManySumsOfRows)
+    if (sum->count >= length || sum->linear >= linearLength)
       for (Operation *trunk = &op; sums.contains(trunk) && found.insert(trunk).second;)
         trunk = sums.find(trunk)->second.addedTo;
   }

@@ -339,6 +339,13 @@ octet.backend @b {
 
 // -----
 
+octet.backend @b {
+  // expected-error @+1 {{attribute 'linear_length' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  octet.float_sums length = 3 linear_length = 0 because "they are many"
+}
+
+// -----
+
 octet.qconfig_mapping @m {
   // expected-error @+1 {{expected a regular expression, but got "a\x1B[": }}
   octet.module_name_regex "a\1B[" none

@@ -166,7 +166,7 @@ octet.backend @cpu {
 
   octet.float_ratios because "ratios of it count, in a logarithm or a quotient, small ones as much as large ones: 8 bits with one scale lose the small ones"
 
-  octet.float_sums length = 18 because "many residual sums follow on each other: each would round what all before it have added"
+  octet.float_sums length = 18 linear_length = 2 because "many residual sums follow on each other: each would round what all before it have added"
 
   octet.float_ends share = 0.01 because "it is small beside the network, and reads an input, whose columns may differ much, or makes an output, in which all of its error is seen"
 

@@ -72,11 +72,11 @@ def Octet_FloatSumsOp : Octet_BackendPart<"float_sums"> {
   let summary = "residual sums stay float where many follow on each other";
   let description = [{
     A residual sum adds a value, moved, pooled or computed element by element at most, and what layers compute of the same value. Where each of at least `length` such
-    sums adds to the one before, all of them stay float (OCT127): each would round what all before have added. octet-fuse puts none of them into a unit with weights.
-    Errors: a length below 1. PyTorch: no counterpart.
+    sums adds to the one before, or each of at least `linear_length`, if that is given, whose layers end with an `nn.linear`, all of them stay float (OCT127): each would
+    round what all before have added. octet-fuse puts none of them into a unit with weights. Errors: a length below 1. PyTorch: no counterpart.
   }];
-  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$length, StrAttr:$reason);
-  let assemblyFormat = "`length` `=` $length `because` $reason attr-dict";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$length, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$linear_length, StrAttr:$reason);
+  let assemblyFormat = "`length` `=` $length (`linear_length` `=` $linear_length^)? `because` $reason attr-dict";
 }
 
 def Octet_FloatEndsOp : Octet_BackendPart<"float_ends"> {
