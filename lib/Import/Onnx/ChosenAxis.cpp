@@ -13,18 +13,22 @@ using namespace octet::onnx_import;
 
 /// Whether the node computes each element from that of each operand alone.
 static bool isElementwise(StringRef type) {
-  return llvm::is_contained({"Abs",       "Add",         "And",   "BitwiseAnd", "BitwiseNot",
-                             "BitwiseOr", "Cast",        "Ceil",  "Celu",       "Clip",
-                             "Cos",       "Div",         "Elu",   "Equal",      "Erf",
-                             "Exp",       "Floor",       "Gelu",  "Greater",    "HardSigmoid",
-                             "HardSwish", "IsNaN",       "Less",  "LeakyRelu",  "GreaterOrEqual",
-                             "Identity",  "LessOrEqual", "Log",   "Max",        "Min",
-                             "Mish",      "Mod",         "Mul",   "Neg",        "Not",
-                             "Or",        "PRelu",       "Pow",   "Reciprocal", "Relu",
-                             "Round",     "Selu",        "Sign",  "Sin",        "Sigmoid",
-                             "Softplus",  "Softsign",    "Sqrt",  "Sub",        "Sum",
-                             "Swish",     "Tanh",        "Where", "Xor",        "Dropout"},
-                            type);
+  static constexpr StringLiteral names[] = {
+#define OCTET_ONNX_UNARY(name, op) #name,
+#define OCTET_ONNX_UNARY_FORM(name, op, form, attribute, values) #name,
+#include "octet/Dialect/NN/OnnxNames.def"
+      "Add",         "And",         "BitwiseAnd", "BitwiseNot",
+      "BitwiseOr",   "Cast",        "Ceil",       "Celu",
+      "Clip",        "Div",         "Dropout",    "Elu",
+      "Equal",       "Floor",       "Greater",    "GreaterOrEqual",
+      "HardSigmoid", "Identity",    "IsNaN",      "LeakyRelu",
+      "Less",        "LessOrEqual", "Max",        "Min",
+      "Mish",        "Mod",         "Mul",        "Neg",
+      "Not",         "Or",          "PRelu",      "Pow",
+      "Reciprocal",  "Selu",        "Softsign",   "Sqrt",
+      "Sub",         "Sum",         "Swish",      "Where",
+      "Xor"};
+  return llvm::is_contained(names, type);
 }
 
 static bool isReduction(StringRef type) {

@@ -81,12 +81,10 @@ LogicalResult onnx_import::importLinearClassifier(Node &node) {
     return failure();
   int64_t classes = labels->size(), columns = shapeOf(*x)[1];
   auto read = [&](StringRef name, Shape shape) -> MaybeValue {
-    const onnx::AttributeProto *list = node.attribute(name);
-    int64_t count = list ? list->floats_size() : 0;
-    if (count != countElements(shape))
-      return node.unsupported(Twine(count) + " " + name + " of " + Twine(classes) +
+    std::vector<float> values = node.getFloatList(name);
+    if ((int64_t)values.size() != countElements(shape))
+      return node.unsupported(Twine(values.size()) + " " + name + " of " + Twine(classes) +
                               " classes for an input of shape " + printShape(node.shape(0)));
-    std::vector<float> values(list->floats().begin(), list->floats().end());
     return node.materialize(HostTensor{node.nameConstant(name), shape, std::move(values)});
   };
   auto filter = read("coefficients", {classes, columns});

@@ -23,14 +23,13 @@ static MaybeValue getReals(Node &node) { return node.cast(node.any(0), node.f32(
 
 /// A list of floats as a constant that broadcasts to the input: one number, or one per column.
 static MaybeValue getColumns(Node &node, StringRef name, float otherwise) {
-  const onnx::AttributeProto *list = node.attribute(name);
-  if (!list || list->floats_size() == 0)
+  std::vector<float> values = node.getFloatList(name);
+  int64_t count = values.size();
+  if (count == 0)
     return node.number(name, otherwise);
-  int64_t count = list->floats_size();
   if (count != 1 && (node.rank(0) == 0 || node.shape(0).back() != count))
     return node.invalid("has " + Twine(count) + " numbers in the attribute " + name +
                         " for an input of shape " + printShape(node.shape(0)));
-  std::vector<float> values(list->floats().begin(), list->floats().end());
   return node.materialize(HostTensor{node.nameConstant(name), {count}, std::move(values)});
 }
 
@@ -148,7 +147,7 @@ static FailureOr<HostTensor> getList(Node &node, StringRef role, const HostTenso
   if (integers)
     list.data = std::vector<int64_t>(integers->ints().begin(), integers->ints().end());
   else if (floats)
-    list.data = std::vector<float>(floats->floats().begin(), floats->floats().end());
+    list.data = node.getFloatList((role + "_floats").str());
   else
     return node.unsupported(role + " that are texts; encode them outside of the network");
   if (first && integers)

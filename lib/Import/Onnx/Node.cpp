@@ -134,6 +134,12 @@ std::optional<Shape> Node::getInts(StringRef name) const {
   return found ? std::optional(Shape(found->ints().begin(), found->ints().end())) : std::nullopt;
 }
 
+std::vector<float> Node::getFloatList(StringRef name) const {
+  auto *found = attribute(name);
+  return found ? std::vector<float>(found->floats().begin(), found->floats().end())
+               : std::vector<float>();
+}
+
 FailureOr<int64_t> Node::normalizeAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
     return invalid("has the axis " + Twine(axis) + "; its input has " + Twine(rank) +

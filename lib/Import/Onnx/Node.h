@@ -91,6 +91,8 @@ public:
   float getFloat(llvm::StringRef name, float otherwise) const;
   llvm::StringRef getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   std::optional<Shape> getInts(llvm::StringRef name) const;
+  /// A list of floats, empty if it is not given.
+  std::vector<float> getFloatList(llvm::StringRef name) const;
   /// An axis of a tensor of `rank` dimensions, counted from the end if negative.
   llvm::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
   llvm::LogicalResult normalizeAxes(Shape &axes, int64_t rank);

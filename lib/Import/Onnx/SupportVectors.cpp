@@ -12,12 +12,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-static std::vector<float> getFloats(Node &node, StringRef name) {
-  const onnx::AttributeProto *list = node.attribute(name);
-  return list ? std::vector<float>(list->floats().begin(), list->floats().end())
-              : std::vector<float>();
-}
-
 static MaybeValue makeConstant(Node &node, StringRef role, Shape shape, std::vector<float> values) {
   return node.materialize(HostTensor{node.nameConstant(role), shape, std::move(values)});
 }
@@ -37,7 +31,7 @@ static MaybeValue computeRadial(Node &node, Value x, MaybeValue vectors, float g
 /// but for RBF. Its parameters are gamma, coef0 and the degree.
 static MaybeValue computeKernel(Node &node, Value x, MaybeValue vectors) {
   StringRef type = node.getString("kernel_type", "LINEAR");
-  std::vector<float> parameters = getFloats(node, "kernel_params");
+  std::vector<float> parameters = node.getFloatList("kernel_params");
   if (failed(vectors))
     return vectors;
   if (parameters.size() != 3 && type != "LINEAR")
@@ -58,8 +52,8 @@ LogicalResult onnx_import::importSVMRegressor(Node &node) {
   auto x = getFeatures(node);
   if (failed(x))
     return failure();
-  std::vector<float> coefficients = getFloats(node, "coefficients"), rho = getFloats(node, "rho"),
-                     vectors = getFloats(node, "support_vectors");
+  std::vector<float> coefficients = node.getFloatList("coefficients"),
+                     rho = node.getFloatList("rho"), vectors = node.getFloatList("support_vectors");
   int64_t columns = shapeOf(*x)[1], count = node.getInt("n_supports", 0);
   bool isLinear = count == 0;
   if (count < 0 || (int64_t)coefficients.size() != (isLinear ? columns : count) ||

@@ -42,7 +42,6 @@ public:
 
 private:
   Shape ints(const Twine &name) { return node.getInts(name.str()).value_or(Shape()); }
-  std::vector<float> floats(const Twine &name);
   LogicalResult readNodes();
   LogicalResult connect();
   LogicalResult findDepth();
@@ -81,17 +80,11 @@ static int64_t findMode(StringRef name) {
   return name == "LEAF" ? kLeaf : llvm::find_if(kModes, isMode) - std::begin(kModes);
 }
 
-std::vector<float> TreeImporter::floats(const Twine &name) {
-  const onnx::AttributeProto *list = node.attribute(name.str());
-  return list ? std::vector<float>(list->floats().begin(), list->floats().end())
-              : std::vector<float>();
-}
-
 LogicalResult TreeImporter::readNodes() {
   Shape features = ints("nodes_featureids"), missing = ints("nodes_missing_value_tracks_true");
   Shape treeIds = ints("nodes_treeids"), nodeIds = ints("nodes_nodeids");
   trees.features.assign(features.begin(), features.end());
-  trees.thresholds = floats("nodes_values");
+  trees.thresholds = node.getFloatList("nodes_values");
   if (const onnx::AttributeProto *modes = node.attribute("nodes_modes"))
     for (const std::string &mode : modes->strings())
       trees.modes.push_back(findMode(mode));
@@ -161,7 +154,8 @@ LogicalResult TreeImporter::findDepth() {
 FailureOr<HostTensor> TreeImporter::readLeaves(int64_t targets) {
   Shape treeIds = ints(leaves + "_treeids"), nodeIds = ints(leaves + "_nodeids"),
         ids = getTargets();
-  std::vector<float> weights = floats(leaves + "_weights"), table(trees.size() * targets);
+  std::vector<float> weights = node.getFloatList((leaves + "_weights").str()),
+                     table(trees.size() * targets);
   if (treeIds.size() != ids.size() || nodeIds.size() != ids.size() || weights.size() != ids.size())
     return node.invalid("has lists of leaves of different sizes");
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -245,7 +239,7 @@ MaybeValue TreeImporter::walk(int64_t targets) {
 }
 
 MaybeValue TreeImporter::addBase(MaybeValue scores, int64_t targets) {
-  std::vector<float> base = floats("base_values");
+  std::vector<float> base = node.getFloatList("base_values");
   if (base.empty())
     return scores;
   if ((int64_t)base.size() != targets)
@@ -272,8 +266,8 @@ LogicalResult onnx_import::importTreeEnsembleRegressor(Node &node) {
 /// Two classes may have one score: as that of the first it stands for both, as that of the second
 /// beside 0. onnxruntime's thresholds.
 static LogicalResult setByOneScore(Node &node, ShapeRef labels, MaybeValue score, bool isSecond) {
-  const onnx::AttributeProto *weights = node.attribute("class_weights");
-  bool isShare = llvm::all_of(weights->floats(), [](float weight) { return weight >= 0; }),
+  bool isShare = llvm::all_of(node.getFloatList("class_weights"),
+                              [](float weight) { return weight >= 0; }),
        isPlain = node.getString("post_transform", "NONE") == "NONE";
   auto other = node.compute<nn::NegOp>(score);
   if (isSecond)
