@@ -202,3 +202,32 @@ func.func @activation_behind_moves(%x: tensor<2x15x8xf32>) -> (tensor<2x4x15xf32
   %r = nn.relu %u : (tensor<2x4x15xf32>) -> tensor<2x4x15xf32>
   return %m, %u, %r : tensor<2x4x15xf32>, tensor<2x4x15xf32>, tensor<2x4x15xf32>
 }
+
+// A batch norm of rows, which are reshaped behind a linear layer: the layer reads them reshaped. Not where something else reads its result,
+// nor where its columns are divided.
+// CHECK-LABEL: func.func @batch_norm_of_rows
+func.func @batch_norm_of_rows(%x: tensor<2x15x8xf32>) -> (tensor<30x4xf32>, tensor<60x2xf32>, tensor<2x15x4xf32>, tensor<30x4xf32>) {
+  // CHECK: %[[R:.*]] = nn.reshape %arg0 : (tensor<2x15x8xf32>) -> tensor<30x8xf32>
+  // CHECK: %[[L:.*]] = nn.linear %[[R]], %{{.*}} : (tensor<30x8xf32>, tensor<4x8xf32>) -> tensor<30x4xf32>
+  // CHECK: %[[N:.*]] = nn.batch_norm %[[L]]
+  // CHECK: %[[K:.*]] = nn.linear %arg0
+  // CHECK: %[[P:.*]] = nn.reshape %[[K]] : (tensor<2x15x4xf32>) -> tensor<60x2xf32>
+  // CHECK: %[[O:.*]] = nn.batch_norm %[[P]]
+  // CHECK: %[[M:.*]] = nn.linear %arg0
+  // CHECK: %[[Q:.*]] = nn.reshape %[[M]]
+  // CHECK: %[[S:.*]] = nn.batch_norm %[[Q]]
+  // CHECK: return %[[N]], %[[O]], %[[M]], %[[S]]
+  %w = nn.constant dense<0.5> : tensor<4x8xf32>
+  %c = nn.constant dense<2.0> : tensor<4xf32>
+  %d = nn.constant dense<2.0> : tensor<2xf32>
+  %l = nn.linear %x, %w : (tensor<2x15x8xf32>, tensor<4x8xf32>) -> tensor<2x15x4xf32>
+  %r = nn.reshape %l : (tensor<2x15x4xf32>) -> tensor<30x4xf32>
+  %n = nn.batch_norm %r, %c, %c, %c, %c epsilon 0.001 : (tensor<30x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<30x4xf32>
+  %k = nn.linear %x, %w : (tensor<2x15x8xf32>, tensor<4x8xf32>) -> tensor<2x15x4xf32>
+  %p = nn.reshape %k : (tensor<2x15x4xf32>) -> tensor<60x2xf32>
+  %o = nn.batch_norm %p, %d, %d, %d, %d epsilon 0.001 : (tensor<60x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<60x2xf32>
+  %m = nn.linear %x, %w : (tensor<2x15x8xf32>, tensor<4x8xf32>) -> tensor<2x15x4xf32>
+  %q = nn.reshape %m : (tensor<2x15x4xf32>) -> tensor<30x4xf32>
+  %s = nn.batch_norm %q, %c, %c, %c, %c epsilon 0.001 : (tensor<30x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<30x4xf32>
+  return %n, %o, %m, %s : tensor<30x4xf32>, tensor<60x2xf32>, tensor<2x15x4xf32>, tensor<30x4xf32>
+}

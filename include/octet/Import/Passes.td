@@ -109,7 +109,8 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
     A network over one spatial dimension is imported as a network over two, with reshapes around each convolution and pool.
     This pass moves an element-wise operator in front of these reshapes if all its operands are reshaped from one shape or
     are constants of one element, and joins consecutive reshapes. The operator can then be fused with its convolution. Behind a
-    product that nothing else reads it moves in front of any reshapes and transposes.
+    product that nothing else reads it moves in front of any reshapes and transposes. A reshape of rows between a linear layer and
+    a batch normalization moves in front of the layer, whose weights then take the normalization.
     Convolutions over three dimensions have reshapes and a transpose behind them, of slices as images or of columns: there, a batch
     normalization moves as well, and so do pads in front of and behind slices. Slices that the next convolution reads stay as they are.
 
