@@ -26,6 +26,16 @@ static bool isProductOfActivations(nn::ProductOpInterface product) {
   return isa<nn::MatmulOp>(product);
 }
 
+/// Whether one operand is a single row or column, so that each number of the other one counts once:
+/// to quantize it takes longer than to multiply.
+static bool isOfVector(Operation *product) {
+  auto getShape = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape().take_back(2);
+  };
+  ArrayRef<int64_t> lhs = getShape(product->getOperand(0)), rhs = getShape(product->getOperand(1));
+  return lhs.size() < 2 || rhs.size() < 2 || lhs[0] == 1 || rhs[1] == 1;
+}
+
 double octet::getShareOfProducts(Block &block) {
   int64_t total = 0, ofActivations = 0;
   block.walk([&](nn::ProductOpInterface product) {
@@ -40,12 +50,12 @@ DenseSet<Operation *> octet::findSmallProducts(Block &block, double share) {
   // Buckets, whose shares differ, are quantized alike.
   Operation *module = block.getParentOp()->getParentOp();
   auto ofBuckets = module ? module->getAttrOfType<FloatAttr>(kBucketAttr) : FloatAttr();
+  bool areFew = (ofBuckets ? ofBuckets.getValueAsDouble() : getShareOfProducts(block)) < share;
   DenseSet<Operation *> found;
-  if ((ofBuckets ? ofBuckets.getValueAsDouble() : getShareOfProducts(block)) < share)
-    block.walk([&](nn::ProductOpInterface product) {
-      if (isProductOfActivations(product))
-        found.insert(product);
-    });
+  block.walk([&](nn::ProductOpInterface product) {
+    if (isProductOfActivations(product) && (areFew || (!ofBuckets && isOfVector(product))))
+      found.insert(product);
+  });
   return found;
 }
 

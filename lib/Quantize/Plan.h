@@ -56,7 +56,8 @@ void addSumsBehind(mlir::Block &block, llvm::DenseSet<mlir::Operation *> &floats
 llvm::DenseSet<mlir::Operation *> findSmallEnds(mlir::FunctionOpInterface function,
                                                 const Plan &plan, double share);
 /// All products of two activations, if they have less than `share` of the multiply-adds, in a
-/// bucket of those of the one where they have most. (Attention.cpp)
+/// bucket of those of the one where they have most; else, but in buckets, those of a single row or
+/// column. (Attention.cpp)
 llvm::DenseSet<mlir::Operation *> findSmallProducts(mlir::Block &block, double share);
 
 /// The layers in integers between residual sums of floats and others that carry their results on,

@@ -11,11 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Splits.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Magnitudes.h"
 #include "octet/Dialect/Octet/Origin.h"
-#include "octet/Dialect/Octet/TypicalPeak.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Quantize/Statistics.h"
 #include "llvm/ADT/SetVector.h"
@@ -57,28 +58,60 @@ static float getPeakOfOthers(ObserveOp op) {
   return peak;
 }
 
+/// Whether an observer watches activations in u8.
+static bool isOfBytes(ObserverOp observer) {
+  IntegerType dtype = observer.getObserver().getSpec().dtype;
+  return observer.getStatisticsAttr() && dtype.isUnsigned() && dtype.getWidth() == 8;
+}
+
+/// The values' static type, unless its scale is the least one, of which the reach says nothing;
+/// octet-convert warns of it.
+static quant::UniformQuantizedType getStaticType(ObserveOp op, MeanSquaredErrorObserverAttr kind) {
+  if (!kind || kind.getAxis() || !isOfBytes(getObserver(op)))
+    return nullptr;
+  auto type = dyn_cast_or_null<quant::UniformQuantizedType>(
+      getTypeByStatistics(kind, op.getObservedType(), getObserver(op).getState()));
+  return type && type.getScale() > kind.getSpec().eps.value_or(0) ? type : nullptr;
+}
+
 /// Whether half of the runs stay below `share` of what the value's integers reach; `least` is a
 /// peak that half of them have.
 static bool varies(ObserveOp op, double share, float least) {
   ObserverOp observer = getObserver(op);
-  auto kind = dyn_cast<MeanSquaredErrorObserverAttr>(observer.getObserver());
-  if (!kind || kind.getAxis() || !observer.getStatisticsAttr() || !kind.getDtype().isUnsigned() ||
-      kind.getDtype().getWidth() != 8)
-    return false;
-  auto uniform = dyn_cast_or_null<quant::UniformQuantizedType>(
-      getTypeByStatistics(kind, op.getObservedType(), observer.getState()));
-  if (!uniform)
-    return false;
-  double peak = getPeak(observer);
-  // Of the least scale, the reach says nothing; octet-convert warns of it.
-  return uniform.getScale() > kind.getSpec().eps.value_or(0) && peak > 0 &&
-         std::max<double>(peak, least) < share * getReach(uniform);
+  auto type = getStaticType(op, dyn_cast<MeanSquaredErrorObserverAttr>(observer.getObserver()));
+  double peak = type ? getPeak(observer) : 0;
+  return peak > 0 && std::max<double>(peak, least) < share * getReach(type);
 }
 
-/// A layer whose kernels take a scale of each run: linear, or a convolution of one group.
-static bool takesScaleOfRun(Operation *op) {
-  auto conv = dyn_cast<nn::ConvOp>(op);
-  return isa<nn::LinearOp>(op) || (conv && conv.getGroups() == 1);
+/// Whether rounding to integers of a scale leaves so few decibels of a mean square.
+static bool isCoarse(double meanSquare, double scale, double decibels) {
+  return meanSquare > 0 && meanSquare < std::pow(10, decibels / 10) * scale * scale / 12;
+}
+
+static bool isCoarse(ObserveOp op, double decibels) {
+  auto kind = dyn_cast<MeanSquaredErrorObserverAttr>(getObserver(op).getObserver());
+  auto type = getStaticType(op, kind);
+  return type &&
+         isCoarse(getMeanSquare(kind, getObserver(op).getState()), type.getScale(), decibels);
+}
+
+/// The same of half of the rows. A few wide columns do not count if without them the range is at
+/// most `gain` of the whole: octet-split-outliers splits them.
+static bool isCoarseByRow(ObserverOp observer, double decibels, double wide, double gain) {
+  auto kind = dyn_cast<ColumnMinMaxObserverAttr>(observer.getObserver());
+  if (!kind || !isOfBytes(observer))
+    return false;
+  SmallVector<char> state = observer.getState();
+  auto columns = kind.getColumns(state);
+  std::optional<Ends> whole = getWholeRange(columns);
+  if (!whole)
+    return false;
+  Ends range = chooseRange(columns, (int64_t)std::ceil(wide * (double)columns.size()));
+  if (range.second - range.first > gain * (whole->second - whole->first))
+    range = *whole;
+  double scale = (range.second - range.first) / 255.0;
+  return scale > kind.getSpec().eps.value_or(0) &&
+         isCoarse(getTypicalPower(kind, state), scale, decibels);
 }
 
 /// Whether `op` only moves values, all of them observed.
@@ -97,37 +130,18 @@ static void decide(Operation *op, Verdict verdict, StringRef code, StringRef tex
                                 reason, old.getNote(), /*refused=*/false));
 }
 
-/// Erases what nothing reads any more, as far as it only observes and moves. An operator whose
-/// integers nothing reads writes floats.
-static void eraseUnread(Value value, DenseSet<Value> &erased) {
-  Operation *op = erased.contains(value) ? nullptr : value.getDefiningOp();
-  if (!op)
-    return;
-  if (value.use_empty() && (isa<ObserveOp>(op) || movesObserved(op))) {
-    SetVector<Value> inputs(llvm::from_range, op->getOperands());
-    erased.insert(value);
-    op->erase();
-    for (Value input : inputs)
-      eraseUnread(input, erased);
-    return;
-  }
-  DecisionAttr decision = getDecision(op);
-  bool isObserved = llvm::any_of(value.getUsers(), [](Operation *user) {
-    auto observe = dyn_cast<ObserveOp>(user);
-    return observe && !getObserver(observe).getObserver().getSpec().isDynamic;
-  });
-  if (decision && decision.getVerdict() == Verdict::Quantized && !isObserved)
-    decide(op, Verdict::FloatResult, "OCT102", "no quantized operator reads the result");
-}
-
 namespace {
+/// Of what a value takes its scale each time.
+enum class Varies { No, ByRun, ByRow };
+
 /// See Passes.td.
 struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
   using ScaleEachRunPassBase::ScaleEachRunPassBase;
-  DenseMap<Operation *, bool> observers;
+  DenseMap<Operation *, Varies> observers;
   DenseMap<Operation *, float> leastPeaks; ///< of observers of concatenations
   DenseSet<Value> varying;                 ///< and what is computed from them
   DenseMap<Value, Value> moved;            ///< values of integers, and the same as floats
+  DenseSet<Value> erased;
 
   void runOnOperation() override {
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
@@ -147,11 +161,13 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
       bool isBehind = llvm::any_of(op->getOperands(), [&](Value x) { return varying.contains(x); });
       if (isBehind)
         varying.insert_range(op->getResults());
-      if (!observe || isInteger(observe) || !hasVarying(observe, isBehind ? further : share))
+      if (!observe || isInteger(observe))
         return;
-      varying.insert(observe);
+      Varies kind = getKind(observe, isBehind ? further : share);
+      if (kind == Varies::ByRun)
+        varying.insert(observe);
       for (OpOperand &use : observe.getResult().getUses())
-        if (isInputOfLayer(*backend, use))
+        if (kind != Varies::No && isInputOfLayer(*backend, use, kind))
           inputs.push_back(&use);
     });
     SetVector<Value> old;
@@ -159,18 +175,22 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
       old.insert(input->get());
       scaleEachRun(*input);
     }
-    DenseSet<Value> erased;
     for (Value value : old)
-      eraseUnread(value, erased);
+      eraseUnread(value, *backend);
     numLayers += inputs.size();
   }
 
   /// One answer for all values of an observer, that of the first.
-  bool hasVarying(ObserveOp op, double part) {
-    auto [known, isNew] = observers.try_emplace(getObserver(op), false);
-    if (isNew)
-      known->second = varies(op, part, leastPeaks.lookup(getObserver(op)));
-    return known->second;
+  Varies getKind(ObserveOp op, double part) {
+    ObserverOp observer = getObserver(op);
+    auto [known, isNew] = observers.try_emplace(observer, Varies::No);
+    if (!isNew)
+      return known->second;
+    if (varies(op, part, leastPeaks.lookup(observer)))
+      return known->second = Varies::ByRun;
+    if (isCoarse(op, decibels) || isCoarseByRow(observer, rowDecibels, columns, gain))
+      return known->second = Varies::ByRow;
+    return Varies::No;
   }
 
   /// Whether a part of the value comes in as integers.
@@ -185,7 +205,8 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
     return function && function.getArgAttr(argument.getArgNumber(), kQuantizedAttr);
   }
 
-  static bool isInputOfLayer(const Backend &backend, OpOperand &use) {
+  /// Of a layer whose kernels take such a scale: linear, or of a run a convolution of one group.
+  static bool isInputOfLayer(const Backend &backend, OpOperand &use, Varies kind) {
     DecisionAttr decision = getDecision(use.getOwner());
     if (!decision || (decision.getVerdict() != Verdict::Quantized &&
                       decision.getVerdict() != Verdict::FloatResult))
@@ -195,7 +216,9 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
     if (!weights || unit->getWeightedActivation() != &use)
       return false;
     auto isWeight = [](auto &leaf) { return isa<WeightOp>(leaf.first); };
-    return takesScaleOfRun(llvm::find_if(unit->match.leaves, isWeight)->second->getOwner());
+    Operation *layer = llvm::find_if(unit->match.leaves, isWeight)->second->getOwner();
+    auto conv = dyn_cast<nn::ConvOp>(layer);
+    return isa<nn::LinearOp>(layer) || (conv && conv.getGroups() == 1 && kind == Varies::ByRun);
   }
 
   /// The value as floats: what moves integers does so again with these.
@@ -213,6 +236,47 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
     copy->setOperands(inputs);
     decide(copy, Verdict::Float, "OCT102", "no quantized operator reads the result");
     return moved[value] = copy->getResult(0);
+  }
+
+  /// Erases what nothing reads any more, as far as it only observes and moves. An operator whose
+  /// integers nothing reads writes floats, or computes with them if its pattern says so.
+  void eraseUnread(Value value, const Backend &backend) {
+    Operation *op = erased.contains(value) ? nullptr : value.getDefiningOp();
+    if (!op)
+      return;
+    if (value.use_empty() && (isa<ObserveOp>(op) || movesObserved(op))) {
+      SetVector<Value> inputs(llvm::from_range, op->getOperands());
+      erased.insert(value);
+      op->erase();
+      for (Value input : inputs)
+        eraseUnread(input, backend);
+      return;
+    }
+    DecisionAttr decision = getDecision(op);
+    bool isObserved = llvm::any_of(value.getUsers(), [](Operation *user) {
+      auto observe = dyn_cast<ObserveOp>(user);
+      return observe && !getObserver(observe).getObserver().getSpec().isDynamic;
+    });
+    if (!decision || decision.getVerdict() != Verdict::Quantized || isObserved)
+      return;
+    std::optional<Unit> unit = backend.matchUnit(op);
+    bool isFloat = unit && PatternOp(unit->pattern).getFloatUses() == FloatUses::stays_float &&
+                   !unit->getOperand<WeightOp>();
+    decide(op, isFloat ? Verdict::Float : Verdict::FloatResult, "OCT102",
+           "no quantized operator reads the result");
+    if (isFloat)
+      readFloats(op, backend);
+  }
+
+  void readFloats(Operation *op, const Backend &backend) {
+    SetVector<Value> old;
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto observe = operand.get().getDefiningOp<ObserveOp>()) {
+        old.insert(observe);
+        operand.set(getFloats(observe.getInput()));
+      }
+    for (Value value : old)
+      eraseUnread(value, backend);
   }
 
   void scaleEachRun(OpOperand &use) {
@@ -238,8 +302,8 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
     if (auto known = module.lookupSymbol<ObserverOp>(name))
       return known;
     OpBuilder builder(old);
-    auto kind = cast<MeanSquaredErrorObserverAttr>(old.getObserver());
-    auto attr = PlaceholderObserverAttr::get(op.getContext(), kind.getDtype(), /*dynamic=*/true,
+    IntegerType dtype = old.getObserver().getSpec().dtype;
+    auto attr = PlaceholderObserverAttr::get(op.getContext(), dtype, /*dynamic=*/true,
                                              /*range=*/nullptr, /*reduce_range=*/false, isPerRow);
     return ObserverOp::create(builder, old.getLoc(), builder.getStringAttr(name), attr, nullptr);
   }

@@ -16,6 +16,17 @@ func.func @main(%x: tensor<2x16xf32> {nn.name = "x"}) -> tensor<2x2xf32> {
 
 // -----
 
+// A product with a single row stays float, whatever its part of the network; one with several does not.
+// CHECK: several  nn.matmul  int8 to float
+// CHECK: single   nn.matmul  float{{.*}}OCT115
+func.func @main(%x: tensor<8x8xf32> {nn.name = "x"}, %z: tensor<1x8xf32> {nn.name = "z"}) -> (tensor<8x8xf32>, tensor<1x8xf32>) {
+  %a = nn.matmul %x, %x {octet.origin = #octet.origin<"several">} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %b = nn.matmul %z, %x {octet.origin = #octet.origin<"single">} : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+  return %a, %b : tensor<8x8xf32>, tensor<1x8xf32>
+}
+
+// -----
+
 // Two of the three ways to read a softmax other than as the left operand, and an axis other than the last: they stay whole.
 // CHECK-COUNT-3: nn.softmax
 func.func @main(%x: tensor<4x4xf32> {nn.name = "x"}, %v: tensor<4x4xf32> {nn.name = "v"}) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {

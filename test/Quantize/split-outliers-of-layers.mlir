@@ -1,6 +1,6 @@
-// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare | sed 's/@gelu #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F000080400004000000000000"> : tensor<40xi8>/' > %t.mlir
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare | sed 's/@gelu #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F000080400004000000000000"> : tensor<40xi8>/' | %python %S/Inputs/add-powers.py > %t.mlir
 // RUN: octet-opt %t.mlir --octet-split-outliers | FileCheck %s
-// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare | sed 's/@gelu #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F000000400004000000000000"> : tensor<40xi8>/' | octet-opt --octet-split-outliers | FileCheck %s --check-prefix=SAME
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare | sed 's/@gelu #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F000000400004000000000000"> : tensor<40xi8>/' | %python %S/Inputs/add-powers.py | octet-opt --octet-split-outliers | FileCheck %s --check-prefix=SAME
 
 // Where the range stays two thirds of what it was, nothing is split.
 // SAME-LABEL: func.func @main

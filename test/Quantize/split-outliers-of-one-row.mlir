@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-attach-policy --octet-prepare | sed 's/@x #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F000080400004000000000000"> : tensor<40xi8>/' > %t.mlir
+// RUN: octet-opt %s --octet-attach-policy --octet-prepare | sed 's/@x #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F000080400004000000000000"> : tensor<40xi8>/' | %python %S/Inputs/add-powers.py > %t.mlir
 // RUN: octet-opt %t.mlir --octet-split-outliers | FileCheck %s
 
 // RUN: octet-opt %t.mlir --octet-split-outliers=numbers=4096 | FileCheck %s --check-prefix=KNOWN

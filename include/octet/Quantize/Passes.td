@@ -161,13 +161,21 @@ def ScaleEachRunPass : Octet_QuantizePass<"octet-scale-each-run", "::mlir::Modul
     Between `octet-calibrate` and `octet-convert`. Sound and its spectra are loud in a few samples and quiet in most, which one scale
     for all leaves a few of 256 steps. Where half of the runs that `mean_squared_error` (without `axis`) has seen stay below `share`
     of what its integers reach, or below `further` of it behind such a value, linear layers and convolutions of one group read the value as floats, and quantize it in each run as
-    those with `#octet.placeholder<dynamic = true>` do: row by row, and as a whole. Their products are of integers as before. Operators that only
+    those with `#octet.placeholder<dynamic = true>` do: row by row, and as a whole.
+
+    Products of activations have a few rows that are far larger than the others. A linear layer also has scales of each row where the mean square
+    of all values that `mean_squared_error` has seen lies less than `decibels`, or that of half of the rows that `column_min_max` has seen less than
+    `row-decibels`, above a twelfth of the squared scale, the noise of rounding. Their products are of integers as before. Operators that only
     move the value move floats then. Values that come in as integers stay as they are. Errors: none. Source: [N.vary], [N.stat.peak];
     PyTorch: no counterpart.
   }];
   let options = [
     Option<"share", "share", "double", "0.17", "the part of the range that half of the runs stay below">,
-    Option<"further", "further", "double", "0.45", "the same of values that are computed from such ones">];
+    Option<"further", "further", "double", "0.45", "the same of values that are computed from such ones">,
+    Option<"decibels", "decibels", "double", "36", "signal to noise below which an input of linear layers has scales of each row">,
+    Option<"rowDecibels", "row-decibels", "double", "34", "the same of half of the rows">,
+    Option<"columns", "columns", "double", "0.04", "wide columns, as a part of all, that do not count there if the range without them">,
+    Option<"gain", "gain", "double", "0.65", "is at most this part of the whole">];
   let statistics = [Statistic<"numLayers", "num-layers", "layers whose input is quantized in each run">];
 }
 

@@ -103,8 +103,8 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
   let summary = "the smallest and the largest value of every column, for one scale";
   let description = [{
     The scale is that of `min_max`; the statistics are one range per index of the last dimension, which tell octet-split-outliers
-    the columns that are far wider than the others, and the number of rows. As `column_activation` of a QConfig it observes the values whose columns may
-    be split. Source: [N.stat.min_max]; PyTorch: no counterpart.
+    the columns that are far wider than the others, the number of rows, and how large they are, which tells octet-scale-each-run where one scale is too coarse. As `column_activation` of a QConfig it observes the values whose columns may
+    be split. Source: [N.stat.min_max], [N.stat.power]; PyTorch: no counterpart.
   }] # rangeDescription;
   let extraClassDeclaration = [{
     /// The smallest and the largest value of each column.

@@ -21,9 +21,6 @@ using namespace octet;
 /// Narrower bins than this would need a reciprocal beyond f32.
 static constexpr int64_t kMinExponent = -120;
 
-/// [N.stat.peak] A peak's bin is given by the highest bits of its f32, without the sign.
-static constexpr int32_t kPeakShift = 21;
-
 static_assert(sizeof(HistogramHeader) == 16);
 
 //===----------------------------------------------------------------------===//
@@ -78,7 +75,7 @@ void HistogramKind::update(ArrayRef<float> data, MutableArrayRef<char> state) co
     range.include(seen.max);
     widen(state, getNumBins(), getExponent(getMagnitude(range), binBits));
     if (numPeaks)
-      ++counts[2 * getNumBins() + 2 + (llvm::bit_cast<uint32_t>(getMagnitude(seen)) >> kPeakShift)];
+      countMagnitude(getMagnitude(seen), {counts + 2 * getNumBins() + 2, (size_t)numPeaks});
   }
   float inverse = std::ldexp(1.0f, -getHeader(state).exponent);
   for (float x : data) {
@@ -128,16 +125,6 @@ int64_t Histogram::getTotal() const {
   return total;
 }
 
-float Histogram::getTypicalPeak() const {
-  int64_t total = 0, sum = 0;
-  for (int64_t count : peaks)
-    total += count;
-  for (auto [bin, count] : llvm::enumerate(peaks))
-    if (sum += count; count && 2 * sum >= total)
-      return llvm::bit_cast<float>(((uint32_t)bin + 1) << kPeakShift);
-  return 0;
-}
-
 void Histogram::forEachBin(llvm::function_ref<void(double, double, int64_t)> bin) const {
   double width = getBinWidth(), min = header.range.min, max = header.range.max;
   auto visit = [&](double low, double high, int64_t count) {
@@ -184,16 +171,9 @@ struct Emitter {
 
   /// Counts a run with such finite elements; one without any counts nowhere.
   void emitPeak(MinMax seen) {
-    Value bits =
-        arith::BitcastOp::create(b, loc, b.getI32Type(), emitMagnitude(seen.min, seen.max));
-    Value bin = arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                           arith::ShRUIOp::create(b, loc, bits, i32(kPeakShift)));
-    Value counters = getCounters();
-    Value counter = arith::AddIOp::create(b, loc, bin, index(2 * kind.getNumBins() + 2));
     Value isSome = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, seen.min, seen.max);
-    Value one = arith::ExtUIOp::create(b, loc, b.getI64Type(), isSome);
-    Value count = memref::LoadOp::create(b, loc, counters, counter);
-    memref::StoreOp::create(b, loc, arith::AddIOp::create(b, loc, count, one), counters, counter);
+    emitCountMagnitude(b, loc, emitMagnitude(seen.min, seen.max), isSome, getCounters(),
+                       2 * kind.getNumBins() + 2);
   }
 
   /// Includes the finite elements in the range and returns its largest magnitude; 0 if it is empty.

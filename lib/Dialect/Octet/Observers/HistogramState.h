@@ -14,7 +14,7 @@
 #ifndef OCTET_LIB_DIALECT_OCTET_OBSERVERS_HISTOGRAMSTATE_H
 #define OCTET_LIB_DIALECT_OCTET_OBSERVERS_HISTOGRAMSTATE_H
 
-#include "EmitReduction.h"
+#include "MagnitudeCounts.h"
 #include "Range.h"
 
 namespace octet {
@@ -38,8 +38,6 @@ struct Histogram {
   double getBinWidth() const;
   /// The number of finite values.
   int64_t getTotal() const;
-  /// [N.stat.peak] What half of the runs do not exceed; 0 without runs.
-  float getTypicalPeak() const;
   /// Calls `bin(low, high, count)` for every bin that holds values, upwards; bounds lie within the
   /// range.
   void forEachBin(llvm::function_ref<void(double, double, int64_t)> bin) const;
@@ -65,8 +63,8 @@ struct HistogramKind {
                   mlir::Value base, mlir::Value state, mlir::Value offset) const;
 };
 
-/// What the observers of whole tensors use. Peaks lie in four bins for each power of two.
-inline constexpr HistogramKind kWholeHistogram{12, 1024};
+/// What the observers of whole tensors use.
+inline constexpr HistogramKind kWholeHistogram{12, kNumMagnitudes};
 
 } // namespace octet
 

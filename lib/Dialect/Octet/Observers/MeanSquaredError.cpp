@@ -12,7 +12,7 @@
 #include "ChannelRanges.h"
 #include "HistogramState.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "octet/Dialect/Octet/TypicalPeak.h"
+#include "octet/Dialect/Octet/Magnitudes.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -242,10 +242,28 @@ MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensor
                    : getQuantizedTypeOfRange(emitError, target, ranges.front());
 }
 
-float octet::getTypicalPeak(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state) {
+/// Fails for statistics per channel, and for those that cannot be read.
+static FailureOr<Histogram> getHistogram(MeanSquaredErrorObserverAttr observer,
+                                         ArrayRef<char> state) {
   auto ignore = [] { return InFlightDiagnostic(); };
-  FailureOr<Histogram> histogram = failure();
-  if (!observer.getAxis())
-    histogram = kWholeHistogram.read(ignore, state);
-  return succeeded(histogram) ? histogram->getTypicalPeak() : 0;
+  if (observer.getAxis())
+    return failure();
+  return kWholeHistogram.read(ignore, state);
+}
+
+float octet::getTypicalPeak(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state) {
+  FailureOr<Histogram> histogram = getHistogram(observer, state);
+  return succeeded(histogram) ? getTypicalMagnitude(histogram->peaks) : 0;
+}
+
+double octet::getMeanSquare(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state) {
+  FailureOr<Histogram> histogram = getHistogram(observer, state);
+  if (failed(histogram) || histogram->getTotal() == 0)
+    return 0;
+  double sum = 0;
+  histogram->forEachBin([&](double low, double high, int64_t count) {
+    double middle = (low + high) / 2;
+    sum += (double)count * middle * middle;
+  });
+  return sum / (double)histogram->getTotal();
 }
