@@ -105,6 +105,19 @@ FUNCTIONS = """
                        y = own.scaled<alpha = 0.6>(z, x) }
 """
 NETWORKS["functions"] = "g (float[2,3] x) => (float[a,b] y) { z = Neg(x)\n a = own.twice(z)\n y = Add(a, z) }", FUNCTIONS
+NETWORKS["attributes_with_defaults"] = "g (float[2,3] x) => (float[a,b] y) { z = own.leaky(x)\n y = own.leaky<beta = 0.7>(z) }", """
+    <domain: "own", opset_import: ["" : 18, "own" : 1]>
+    leaky <beta: float = 0.3> (x) => (y) { y = own.scaled<alpha: float = @beta>(x, x) }
+""" + FUNCTIONS
+NETWORKS["attributes_in_branches"] = "g (float[2,3] x) => (float[a,b] y) { y = own.branch<alpha = 0.3>(x) }", """
+    <domain: "own", opset_import: ["" : 18]>
+    branch <alpha> (x) => (y) {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, s)
+        y = If(c) <then_branch = t () => (float[a,b] z) { z = Abs(x) },
+                   else_branch = e () => (float[a,b] z) { z = LeakyRelu<alpha: float = @alpha>(x) }>
+    }
+"""
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -122,6 +135,16 @@ def test_what_remains_computes_the_same(name):
         feed = {name: sign * array for name, array in feeds.items()}
         for actual, desired in zip(run(exported, feed), run(data, feed)):
             np.testing.assert_allclose(actual, desired, rtol=1e-6, atol=1e-6)
+
+
+def test_overloads_of_a_function(compiler):
+    octet = pytest.importorskip("octet")
+    functions = "".join(f'<domain: "own", opset_import: ["" : 18], overload: "{name}">\nf (x) => (y) {{ y = {name}(x) }}\n' for name in ("Exp", "Abs"))
+    model = make_model("g (float[2,3] x) => (float[a,b] y) { z = own.f(x)\n y = own.f(z) }", functions)
+    model.ir_version = 10
+    model.graph.node[0].overload, model.graph.node[1].overload = "Abs", "Exp"
+    x = np.float32([[1, -2, 3], [0.5, 0, -1]])
+    np.testing.assert_allclose(octet.compile(model.SerializeToString()).run({"x": x})["y"], np.exp(np.abs(x)), rtol=1e-6)
 
 
 def test_an_input_that_is_a_constant_chooses_the_branch(compiler, tmp_path):

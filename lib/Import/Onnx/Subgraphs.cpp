@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
+#include "LaterFields.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -163,15 +164,40 @@ FailureOr<SmallVector<Entry>> GraphImporter::call(const onnx::GraphProto &body,
 
 const onnx::FunctionProto *GraphImporter::findFunction(const onnx::NodeProto &node) const {
   for (const auto &function : model.functions())
-    if (function.name() == node.op_type() && function.domain() == node.domain())
+    if (function.name() == node.op_type() && function.domain() == node.domain() &&
+        getOverload(function) == getOverload(node))
       return &function;
   return nullptr;
 }
 
-/// The function's nodes with the attributes that the caller gives.
+using Attributes = llvm::StringMap<const onnx::AttributeProto *>;
+
+/// Replaces attributes that refer to those of the function, also of nodes in branches and loops.
+/// One that is not given is left out: the operator has a default of its own.
+static void bindAttributes(onnx::NodeProto &node, const Attributes &given) {
+  onnx::NodeProto source = node;
+  node.clear_attribute();
+  for (const auto &attribute : source.attribute()) {
+    bool refers = !attribute.ref_attr_name().empty();
+    const auto *value = refers ? given.lookup(attribute.ref_attr_name()) : &attribute;
+    if (!value)
+      continue;
+    onnx::AttributeProto &copy = *node.add_attribute();
+    copy = *value;
+    copy.set_name(attribute.name());
+    if (!refers && copy.has_g())
+      for (onnx::NodeProto &inner : *copy.mutable_g()->mutable_node())
+        bindAttributes(inner, given);
+  }
+}
+
+/// The function's nodes with the attributes that the caller gives, or their defaults.
 static onnx::GraphProto instantiate(const onnx::FunctionProto &function,
                                     const onnx::NodeProto &caller) {
-  llvm::StringMap<const onnx::AttributeProto *> given;
+  Attributes given;
+  auto defaults = getDefaults(function, 0);
+  for (const auto &attribute : defaults)
+    given[attribute.name()] = &attribute;
   for (const auto &attribute : caller.attribute())
     given[attribute.name()] = &attribute;
   onnx::GraphProto graph;
@@ -182,17 +208,7 @@ static onnx::GraphProto instantiate(const onnx::FunctionProto &function,
   for (const auto &source : function.node()) {
     onnx::NodeProto &node = *graph.add_node();
     node = source;
-    node.clear_attribute();
-    for (const auto &attribute : source.attribute()) {
-      bool refers = !attribute.ref_attr_name().empty();
-      const onnx::AttributeProto *value =
-          refers ? given.lookup(attribute.ref_attr_name()) : &attribute;
-      if (!value)
-        continue; // the operator's own default
-      onnx::AttributeProto &copy = *node.add_attribute();
-      copy = *value;
-      copy.set_name(attribute.name());
-    }
+    bindAttributes(node, given);
   }
   return graph;
 }
