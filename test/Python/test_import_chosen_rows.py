@@ -100,6 +100,49 @@ def test_rows_of_two_dimensions(name):
     check(WITH_TWO[name], GRID)
 
 
+# A traced loop over the experts that any row chose: as many parts as there are experts, so that each is chosen.
+TRACED = """a, b = TopK<axis=1>(x, two)
+d = OneHot(b, width, ends)
+g = ReduceSum<keepdims=0>(d, rows)
+m = Greater(g, nought)
+p = NonZero(m)
+t = Transpose<perm=[1,0]>(p)
+{split}
+{experts}
+"""
+EXPERT = """i{0} = Squeeze(s{0}, one)
+e{0} = Gather(i{0}, first)
+h{0} = Gather<axis=2>(d, e{0})
+k{0} = Cast<to=9>(h{0})
+p{0} = NonZero(k{0})
+t{0} = Transpose<perm=[1,0]>(p{0})
+r{0}, c{0} = Split<axis=1>(t{0}, ones)
+q{0} = Squeeze(r{0}, one)
+x{0} = Gather(x, q{0})
+w{0} = Gather(many, e{0})
+z{0} = MatMul(x{0}, w{0})
+y{1} = ScatterND<reduction=\"add\">(y{0}, r{0}, z{0})"""
+CONSTANTS |= dict(width=np.int64(WIDTH), ends=np.float32([0, 1]), rows=[0, 1], many=numbers("float32", WIDTH, WIDTH, WIDTH), parts=[1] * WIDTH)
+
+
+def make_traced(count):
+    parts = ", ".join(f"s{i}" for i in range(count))
+    experts = "\n".join(EXPERT.format(i, i + 1) for i in range(count)).replace("(y0,", "(x,").replace(f"y{count} =", "y =")
+    return TRACED.format(split=f"{parts} = Split<axis=0>(t, parts)", experts=experts)
+
+
+def test_each_expert_is_chosen():
+    model = make(make_traced(WIDTH))
+    feeds = {"x": np.roll(np.eye(ROWS, WIDTH, dtype=np.float32), 0) + 2 * np.roll(np.eye(ROWS, WIDTH, dtype=np.float32), 4, 1)}
+    expected, = run_onnxruntime(model, feeds)
+    np.testing.assert_allclose(octet.compile(model).run(feeds)["y"], expected, atol=2e-6 * np.abs(expected).max())
+
+
+def test_not_each_expert_is_chosen(tmp_path):
+    CONSTANTS["parts"] = [1] * 3
+    expect_error(tmp_path, make(make_traced(3)), "NonZero", "the shape of its result depends on data")
+
+
 # What needs the number of rows.
 REFUSED = {
     "softmax_of_rows": "z = Softmax<axis=0>(r)",

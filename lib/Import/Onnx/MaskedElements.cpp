@@ -184,6 +184,21 @@ static bool compresses(const Reader &reader) {
          shapeOf(reader.inputs[1].value) == shapeOf(reader.masked.mask);
 }
 
+/// Whether the node splits the chosen rows, along their axis, into parts that are all rows
+/// together: then all are chosen in every run of a valid network. A traced loop over the experts
+/// that any row chose takes them one by one so.
+static bool splitsAll(Node node, const Entry &rows) {
+  if (StringRef(node.proto.op_type()) != "Split" || !rows.masked ||
+      rows.masked->kind != Masked::elements)
+    return false;
+  Shape shape = shapeOf(rows);
+  auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
+  Shape given = node.getInts("split").value_or(Shape());
+  const std::vector<int64_t> *sizes = node.constant(1) ? node.constant(1)->integers() : nullptr;
+  ArrayRef<int64_t> parts = sizes ? ArrayRef(*sizes) : ArrayRef<int64_t>(given);
+  return succeeded(axis) && *axis == rows.masked->axis && llvm::sum_of(parts) == shape[*axis];
+}
+
 /// The shape of chosen rows, which may be a part of it, as sizes.
 static Entry makeSizes(const Node &node, const Entry &rows) {
   Shape all = shapeOf(rows), other = all;
@@ -336,6 +351,10 @@ LogicalResult GraphImporter::importMasked(const onnx::NodeProto &proto, ArrayRef
   if (StringRef(proto.op_type()).starts_with("Scatter"))
     return scatterRows(proto, inputs, masked);
   SmallVector<Entry> rows(llvm::map_range(inputs, listPositions));
+  if (splitsAll(node, rows[0])) {
+    rows[0].masked = nullptr;
+    return importOperator(proto, rows);
+  }
   auto isOf = [&](const Entry &row, bool isSizes) {
     return !row.masked || (row.masked->kind == Masked::sizes) == isSizes;
   };
