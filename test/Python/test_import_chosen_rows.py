@@ -122,25 +122,41 @@ x{0} = Gather(x, q{0})
 w{0} = Gather(many, e{0})
 z{0} = MatMul(x{0}, w{0})
 y{1} = ScatterND<reduction=\"add\">(y{0}, r{0}, z{0})"""
-CONSTANTS |= dict(width=np.int64(WIDTH), ends=np.float32([0, 1]), rows=[0, 1], many=numbers("float32", WIDTH, WIDTH, WIDTH), parts=[1] * WIDTH)
+CONSTANTS |= dict(width=np.int64(WIDTH), wider=np.int64(WIDTH + 1), ends=np.float32([0, 1]), counts=[0, 1], rows=[0, 1], many=numbers("float32", WIDTH, WIDTH, WIDTH), parts=[1] * WIDTH, few=[1] * 3)
 
 
-def make_traced(count):
+def make_traced(count=WIDTH, sizes="parts", head=TRACED):
     parts = ", ".join(f"s{i}" for i in range(count))
     experts = "\n".join(EXPERT.format(i, i + 1) for i in range(count)).replace("(y0,", "(x,").replace(f"y{count} =", "y =")
-    return TRACED.format(split=f"{parts} = Split<axis=0>(t, parts)", experts=experts)
+    return make(head.format(split=f"{parts} = Split<axis=0>(t, {sizes})", experts=experts))
 
 
-def test_each_expert_is_chosen():
-    model = make(make_traced(WIDTH))
-    feeds = {"x": np.roll(np.eye(ROWS, WIDTH, dtype=np.float32), 0) + 2 * np.roll(np.eye(ROWS, WIDTH, dtype=np.float32), 4, 1)}
+# There is a class that no expert is, whose column of hits cannot be chosen.
+OF_ONE_MORE = TRACED.replace("OneHot(b, width, ends)", "OneHot(b, wider, ends)")
+WIDER = {
+    "columns": OF_ONE_MORE,
+    "turned": OF_ONE_MORE.replace("g = ReduceSum<keepdims=0>(d, rows)", "u = Transpose<perm=[2,1,0]>(d)\nf = Cast<to=6>(u)\ng = ReduceSum<keepdims=0>(f, ones_behind)")
+                         .replace("Greater(g, nought)", "Greater(g, no_hit)"),
+    "one_by_one": OF_ONE_MORE.replace("a, b = TopK<axis=1>(x, two)", "h = ArgMax<axis=1>(x)\ni = ArgMin<axis=1>(x)\nb = Concat<axis=1>(h, i)"),
+}
+CONSTANTS |= dict(ones_behind=[1, 2], no_hit=np.int32(0))
+
+
+@pytest.mark.parametrize("head", [TRACED, *WIDER.values()], ids=["traced", *WIDER])
+def test_each_expert_is_chosen(head):
+    model = make_traced(head=head)
+    eye = np.eye(WIDTH, dtype=np.float32)
+    feeds = {"x": (eye + 2 * np.roll(eye, 4, 1) - np.roll(eye, 6, 1))[:ROWS]}
+    if "Arg" in head:
+        feeds["x"] = (3 * eye - 2 * np.roll(eye, 6, 1))[:ROWS]
     expected, = run_onnxruntime(model, feeds)
     np.testing.assert_allclose(octet.compile(model).run(feeds)["y"], expected, atol=2e-6 * np.abs(expected).max())
 
 
-def test_not_each_expert_is_chosen(tmp_path):
-    CONSTANTS["parts"] = [1] * 3
-    expect_error(tmp_path, make(make_traced(3)), "NonZero", "the shape of its result depends on data")
+@pytest.mark.parametrize("head", [TRACED, OF_ONE_MORE, OF_ONE_MORE.replace("TopK<axis=1>(x, two)", "TopK<axis=1>(x, two)\nb2 = Add(b, first)").replace("OneHot(b,", "OneHot(b2,")])
+def test_not_each_expert_is_chosen(tmp_path, head):
+    model = make_traced(3, "few", head) if "b2" not in head else make_traced(head=head)
+    expect_error(tmp_path, model, "NonZero", "the shape of its result depends on data")
 
 
 # What needs the number of rows.

@@ -97,6 +97,12 @@ static ElementBounds deriveBounds(Operation *op, BoundsMap &known, int64_t depth
       llvm::append_range(bounds, findBounds(part, known, depth + 1));
     return bounds;
   }
+  if (auto slice = dyn_cast<nn::SliceOp>(op); slice && slice.getStarts().size() == 1) {
+    ElementBounds all = findBounds(slice.getInput(), known, depth + 1);
+    for (int64_t i = 0; i < slice.getSizes()[0]; ++i)
+      bounds.push_back(all[slice.getStarts()[0] + i * slice.getSteps()[0]]);
+    return bounds;
+  }
   if (!op->hasTrait<nn::Elementwise>())
     return bounds;
   SmallVector<ElementBounds> operands;

@@ -19,6 +19,9 @@ struct MaskOrigin {
   int64_t repeat = 1;
 };
 MaskOrigin findMaskOrigin(mlir::Value mask);
+/// Along an axis, which slices of a value may have an element that is not 0, as far as its ops say.
+std::optional<llvm::SmallVector<bool>> findPossible(mlir::Value value, int64_t axis,
+                                                    int64_t depth = 0);
 /// The value whose copies a value is along an axis, and their number.
 MaskOrigin findRepeated(mlir::Value value, int64_t axis);
 

@@ -184,19 +184,40 @@ static bool compresses(const Reader &reader) {
          shapeOf(reader.inputs[1].value) == shapeOf(reader.masked.mask);
 }
 
-/// Whether the node splits the chosen rows, along their axis, into parts that are all rows
-/// together: then all are chosen in every run of a valid network. A traced loop over the experts
+/// Positions of the rows that a mask of one dimension may choose, of all rows.
+static std::optional<HostTensor> dropImpossible(const Entry &rows) {
+  const Masked &masked = *rows.masked;
+  auto possible = findPossible(masked.mask, 0);
+  if (!possible || masked.shape.size() != 1 || masked.repeat != 1 || !rows.tensor ||
+      rows.tensor->size() != (int64_t)possible->size())
+    return std::nullopt;
+  HostTensor few{"", rows.tensor->shape, std::vector<int64_t>()};
+  for (auto [number, isPossible] : llvm::zip_equal(*rows.tensor->integers(), *possible))
+    if (isPossible)
+      std::get<0>(few.data).push_back(number);
+  few.shape[masked.axis] = std::get<0>(few.data).size();
+  return few;
+}
+
+/// The chosen rows, if the node splits them, along their axis, into parts that are as many as there
+/// may be: then those are chosen in every run of a valid network. A traced loop over the experts
 /// that any row chose takes them one by one so.
-static bool splitsAll(Node node, const Entry &rows) {
+static std::optional<Entry> takeSplit(Node node, const Entry &rows) {
   if (StringRef(node.proto.op_type()) != "Split" || !rows.masked ||
       rows.masked->kind != Masked::elements)
-    return false;
-  Shape shape = shapeOf(rows);
-  auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
+    return std::nullopt;
+  auto axis = node.normalizeAxis(node.getInt("axis", 0), shapeOf(rows).size());
   Shape given = node.getInts("split").value_or(Shape());
   const std::vector<int64_t> *sizes = node.constant(1) ? node.constant(1)->integers() : nullptr;
-  ArrayRef<int64_t> parts = sizes ? ArrayRef(*sizes) : ArrayRef<int64_t>(given);
-  return succeeded(axis) && *axis == rows.masked->axis && llvm::sum_of(parts) == shape[*axis];
+  int64_t count = llvm::sum_of(sizes ? ArrayRef(*sizes) : ArrayRef<int64_t>(given));
+  if (failed(axis) || *axis != rows.masked->axis)
+    return std::nullopt;
+  auto few = dropImpossible(rows);
+  if (few && few->shape[*axis] == count)
+    return Entry{std::make_shared<HostTensor>(std::move(*few)), {}};
+  return shapeOf(rows)[*axis] == count
+             ? std::optional(Entry{rows.tensor, rows.value, rows.integers})
+             : std::nullopt;
 }
 
 /// The shape of chosen rows, which may be a part of it, as sizes.
@@ -351,8 +372,8 @@ LogicalResult GraphImporter::importMasked(const onnx::NodeProto &proto, ArrayRef
   if (StringRef(proto.op_type()).starts_with("Scatter"))
     return scatterRows(proto, inputs, masked);
   SmallVector<Entry> rows(llvm::map_range(inputs, listPositions));
-  if (splitsAll(node, rows[0])) {
-    rows[0].masked = nullptr;
+  if (auto taken = takeSplit(node, rows[0])) {
+    rows[0] = *taken;
     return importOperator(proto, rows);
   }
   auto isOf = [&](const Entry &row, bool isSizes) {
