@@ -59,6 +59,9 @@ llvm::LogicalResult scatterChosen(Node &node, mlir::Value mask);
 MaybeValue splitHeads(Node &node, MaybeValue rows, int64_t heads);
 MaybeValue joinHeads(Node &node, MaybeValue heads);
 
+/// An image whose channels move from its second to its last dimension, or back.
+llvm::FailureOr<Entry> moveChannels(Node &node, const Entry &image, bool toLast);
+
 /// `x` behind itself along `axis`, `count` times in all.
 MaybeValue repeatAlong(Node &node, MaybeValue x, int64_t axis, int64_t count);
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Compose.h"
 #include "Operators.h"
 #include "Quantization.h"
 #include "octet/Numerics/Quantize.h"
@@ -157,20 +158,6 @@ static FailureOr<Entry> dequantizeBias(Node &node, unsigned i, unsigned inputSca
                         Twine(weights->size()) + " scales of weights");
   auto type = makeQuantizedType(node, TensorProto::INT32, params);
   return failed(type) ? FailureOr<Entry>() : dequantize(node, *bias, *type);
-}
-
-/// An image whose channels move from its second to its last dimension, or back.
-static FailureOr<Entry> moveChannels(Node &node, const Entry &image, bool toLast) {
-  auto value = node.toValue(image);
-  if (failed(value))
-    return failure();
-  if (shapeOf(*value).size() < 3)
-    return node.invalid("has an input that is no image");
-  Shape order = allAxes(shapeOf(*value).size());
-  auto second = order.begin() + 1, last = order.end() - 1;
-  std::rotate(second, toLast ? second + 1 : last, order.end());
-  auto moved = node.create<nn::TransposeOp>(*value, order);
-  return failed(moved) ? FailureOr<Entry>() : Entry{nullptr, *moved};
 }
 
 /// With `isLast`, channels are the last dimension of input and result.
