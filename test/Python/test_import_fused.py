@@ -189,6 +189,23 @@ def test_bias_softmax_is_softmax_of_a_sum(compiler):
     np.testing.assert_allclose(octet.compile(model.SerializeToString()).run({"x": x, "z": z})["y"], exponentials / exponentials.sum((2, 3), keepdims=True), rtol=1e-5)
 
 
+def test_packed_heads(compiler):
+    """onnxruntime reads them on GPUs only."""
+    import octet
+
+    random = np.random.default_rng(0)
+    packed, query = random.standard_normal((2, 7, 2, 3, 4)).astype(np.float32), random.standard_normal((2, 5, 8)).astype(np.float32)
+    parts = [packed[:, :, :, i].reshape(2, 7, 8) for i in range(3)]
+    nodes = "y = com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v, b)"
+    constants = {"b": random.standard_normal(24).astype(np.float32)}
+    spelled = make(nodes, inputs={"q": ["n", "l", 8], "k": [2, 7, 8], "v": [2, 7, 8]}, constants=constants)
+    for given, feed, q in (("x", {"x": packed}, parts[0]), ("q, x", {"q": query, "x": packed[:, :, :, 1:]}, query)):
+        separator = ", , b" if given == "q, x" else ", , , b"
+        model = make(nodes.replace("q, k, v, b", given + separator), inputs={key: list(array.shape) for key, array in feed.items()}, constants=constants)
+        wanted, = open_onnxruntime(spelled).run(None, {"q": q, "k": parts[1], "v": parts[2]})
+        np.testing.assert_allclose(octet.compile(model.SerializeToString()).run(feed)["y"], wanted, atol=1e-5 * np.abs(wanted).max())
+
+
 # what is refused: (nodes, arguments of make, the reason)
 REFUSED = {
     "conv_sum_of_another_shape": ('y = com.microsoft.FusedConv(x, w, , z)', dict(inputs={"x": [1, 3, 8, 8], "z": [1, 1, 6, 6]}, constants={"w": (4, 3, 3, 3)}), "adds a tensor of shape 1x1x6x6"),
@@ -222,7 +239,7 @@ REFUSED = {
     "quantized_attention_bias": (*quantized_attention("", ", , z, wz", constants={"b": (8,)}), "8x24, 8, scalar, 1, scalar, 1 for 2 heads"),
     "quantized_attention_past": (*quantized_attention("", ", , z, wz, h", inputs={**WORDS, "h": [2, 2, 4, 3, 2]}), "2x2x4x3x2 for 2 heads"),
     "quantized_embedding_scale": (*quantized_embedding(ps=np.float32(0)), "has the scale 0"),
-    "multi_head_packed": ("y = com.microsoft.MultiHeadAttention<num_heads=2>(x)", dict(inputs={"x": [2, 5, 2, 3, 4]}), "packed into one input"),
+    "multi_head_packed": ("y = com.microsoft.MultiHeadAttention<num_heads=2>(x)", dict(inputs={"x": [2, 5, 2, 2, 4]}), "has inputs of shape 2x5x2x2x4 for 2 heads"),
     "multi_head_buffer": ("y = com.microsoft.MultiHeadAttention<num_heads=4>(q, k, v, , , , , , n)", dict(inputs=PARTS, constants={"n": i32(1)}), "a past in a buffer"),
     "multi_head_heads": ("y = com.microsoft.MultiHeadAttention<num_heads=3>(q, k, v)", dict(inputs=PARTS), "for 3 heads"),
     "multi_head_bias": ("y = com.microsoft.MultiHeadAttention<num_heads=4>(q, k, v, b)", dict(inputs=PARTS, constants={"b": (24,)}), "24 for 4 heads"),

@@ -297,7 +297,7 @@ LogicalResult FusedAttention::runMultiHead() {
   constexpr unsigned kPastKey = 6, kPastValue = 7;
   inputs = {4, kNone, 5};
   if (!node.has(1) || !node.has(2) || node.rank(0) != 3)
-    return node.unsupported("queries, keys and values packed into one input");
+    return refuseShapes();
   if (node.has(8) || node.has(9))
     return node.unsupported("a past in a buffer of its own length");
   Shape query = node.shape(0), key = node.shape(1), value = node.shape(2);
@@ -339,6 +339,34 @@ LogicalResult octet::onnx_import::importFusedAttention(Node &node) {
 LogicalResult octet::onnx_import::importQAttention(Node &node) {
   return FusedAttention(node).runQuantized();
 }
+/// One of several parts of input `i`, [batch, length, heads, parts, size], as [batch, length, heads
+/// * size].
+static FailureOr<Entry> unpackHeads(Node &node, unsigned i, int64_t part) {
+  Shape shape = node.shape(i);
+  auto value = node.value(i);
+  if (failed(value))
+    return failure();
+  shape[3] = 1;
+  auto slice = node.create<nn::SliceOp>(*value, Shape{0, 0, 0, part, 0}, shape, Shape(5, 1));
+  if (failed(slice))
+    return failure();
+  return Entry{nullptr, node.reshape(*slice, {shape[0], shape[1], shape[2] * shape[4]})};
+}
+
+/// Queries, keys and values, or the last two, may be packed into one input.
 LogicalResult octet::onnx_import::importMultiHeadAttention(Node &node) {
-  return FusedAttention(node).runMultiHead();
+  unsigned first = node.has(1) ? 1 : 0, numParts = 3 - first;
+  if (node.has(2) || node.rank(first) != 5 || node.shape(first)[3] != numParts)
+    return FusedAttention(node).runMultiHead();
+  SmallVector<Entry> inputs(std::max(3u, node.numInputs()));
+  for (unsigned i = 0; i < inputs.size(); ++i) {
+    bool isPacked = i >= first && i < 3;
+    auto part = isPacked ? unpackHeads(node, first, i - first)
+                         : FailureOr<Entry>(i < node.numInputs() ? node.entry(i) : Entry());
+    if (failed(part))
+      return failure();
+    inputs[i] = *part;
+  }
+  auto results = node.composeAll(importMultiHeadAttention, inputs);
+  return failed(results) ? failure() : node.setResults(*results);
 }
