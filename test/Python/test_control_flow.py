@@ -109,6 +109,14 @@ NETWORKS["attributes_with_defaults"] = "g (float[2,3] x) => (float[a,b] y) { z =
     <domain: "own", opset_import: ["" : 18, "own" : 1]>
     leaky <beta: float = 0.3> (x) => (y) { y = own.scaled<alpha: float = @beta>(x, x) }
 """ + FUNCTIONS
+NETWORKS["inputs_that_are_missing"] = """g (float[2,3] x) => (float[a,b] y) <float h = {0.5}, float lo = {9}> {
+        z = own.bounded(x)
+        v = own.bounded(z, , h)
+        y = Add(v, lo)
+    }""", """
+    <domain: "own", opset_import: ["" : 18]>
+    bounded (x, lo, hi) => (y) { y = Clip(x, lo, hi) }
+"""
 NETWORKS["attributes_in_branches"] = "g (float[2,3] x) => (float[a,b] y) { y = own.branch<alpha = 0.3>(x) }", """
     <domain: "own", opset_import: ["" : 18]>
     branch <alpha> (x) => (y) {

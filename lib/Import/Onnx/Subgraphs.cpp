@@ -170,16 +170,28 @@ const onnx::FunctionProto *GraphImporter::findFunction(const onnx::NodeProto &no
   return nullptr;
 }
 
-using Attributes = llvm::StringMap<const onnx::AttributeProto *>;
+namespace {
+/// What a caller gives a function.
+struct Call {
+  llvm::StringMap<const onnx::AttributeProto *> attributes;
+  llvm::StringSet<> missing; ///< inputs that it does not give
 
-/// Replaces attributes that refer to those of the function, also of nodes in branches and loops.
-/// One that is not given is left out: the operator has a default of its own.
-static void bindAttributes(onnx::NodeProto &node, const Attributes &given) {
+  /// Makes a node of the function, also those in its branches and loops, one of the caller.
+  void bind(onnx::NodeProto &node) const;
+};
+} // namespace
+
+/// Attributes that refer to those of the function become what is given. One that is not is left
+/// out: the operator has a default of its own. So are inputs.
+void Call::bind(onnx::NodeProto &node) const {
+  for (std::string &name : *node.mutable_input())
+    if (missing.contains(name))
+      name.clear();
   onnx::NodeProto source = node;
   node.clear_attribute();
   for (const auto &attribute : source.attribute()) {
     bool refers = !attribute.ref_attr_name().empty();
-    const auto *value = refers ? given.lookup(attribute.ref_attr_name()) : &attribute;
+    const auto *value = refers ? attributes.lookup(attribute.ref_attr_name()) : &attribute;
     if (!value)
       continue;
     onnx::AttributeProto &copy = *node.add_attribute();
@@ -187,28 +199,31 @@ static void bindAttributes(onnx::NodeProto &node, const Attributes &given) {
     copy.set_name(attribute.name());
     if (!refers && copy.has_g())
       for (onnx::NodeProto &inner : *copy.mutable_g()->mutable_node())
-        bindAttributes(inner, given);
+        bind(inner);
   }
 }
 
-/// The function's nodes with the attributes that the caller gives, or their defaults.
+/// The function's nodes with what the caller gives.
 static onnx::GraphProto instantiate(const onnx::FunctionProto &function,
                                     const onnx::NodeProto &caller) {
-  Attributes given;
+  Call call;
   auto defaults = getDefaults(function, 0);
   for (const auto &attribute : defaults)
-    given[attribute.name()] = &attribute;
+    call.attributes[attribute.name()] = &attribute;
   for (const auto &attribute : caller.attribute())
-    given[attribute.name()] = &attribute;
+    call.attributes[attribute.name()] = &attribute;
   onnx::GraphProto graph;
-  for (const std::string &name : function.input())
+  for (auto [i, name] : llvm::enumerate(function.input())) {
     graph.add_input()->set_name(name);
+    if ((int)i >= caller.input_size() || caller.input(i).empty())
+      call.missing.insert(name);
+  }
   for (const std::string &name : function.output())
     graph.add_output()->set_name(name);
   for (const auto &source : function.node()) {
     onnx::NodeProto &node = *graph.add_node();
     node = source;
-    bindAttributes(node, given);
+    call.bind(node);
   }
   return graph;
 }
