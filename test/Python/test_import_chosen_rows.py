@@ -153,10 +153,19 @@ def test_each_expert_is_chosen(head):
     np.testing.assert_allclose(octet.compile(model).run(feeds)["y"], expected, atol=2e-6 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("head", [TRACED, OF_ONE_MORE, OF_ONE_MORE.replace("TopK<axis=1>(x, two)", "TopK<axis=1>(x, two)\nb2 = Add(b, first)").replace("OneHot(b,", "OneHot(b2,")])
-def test_not_each_expert_is_chosen(tmp_path, head):
-    model = make_traced(3, "few", head) if "b2" not in head else make_traced(head=head)
-    expect_error(tmp_path, model, "NonZero", "the shape of its result depends on data")
+BEFORE = "TopK<axis=1>(x, two)\n"
+NOT_EACH = {
+    "few": (3, TRACED),
+    "few_of_one_more": (3, OF_ONE_MORE),
+    "shifted": (WIDTH, OF_ONE_MORE.replace(BEFORE, BEFORE + "b2 = Add(b, first)\n").replace("OneHot(b,", "OneHot(b2,")),
+    "wrapped": (WIDTH, OF_ONE_MORE.replace(BEFORE, BEFORE + "b2 = Cast<to=3>(b)\nb3 = Cast<to=7>(b2)\n").replace("OneHot(b,", "OneHot(b3,")),
+}
+
+
+@pytest.mark.parametrize("name", NOT_EACH)
+def test_not_each_expert_is_chosen(tmp_path, name):
+    count, head = NOT_EACH[name]
+    expect_error(tmp_path, make_traced(count, "few" if count == 3 else "parts", head), "NonZero", "the shape of its result depends on data")
 
 
 # What needs the number of rows.

@@ -12,6 +12,7 @@
 
 #include "Bounds.h"
 #include "MaskOrigin.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "octet/Support/Constants.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -39,6 +40,9 @@ static std::optional<int64_t> countPositions(Value value, int64_t depth) {
     return std::nullopt;
   if (auto best = dyn_cast<nn::TopKOp>(op))
     return shapeOf(best.getInput()).back();
+  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
+  if (!integer || integer.getWidth() < 32) // casts may wrap around
+    return std::nullopt;
   if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp, nn::ConcatOp>(op)) {
     auto counts = llvm::map_to_vector(
         op->getOperands(), [&](Value operand) { return countPositions(operand, depth + 1); });
