@@ -46,6 +46,20 @@ def test_quiet_samples_take_a_scale_of_their_own(front, sizes, least, most, sour
     quantized.save_onnx(tmp_path / "net.onnx")
 
 
+def test_products_of_activations_take_a_scale_of_each_row(write_backend):
+    """Of a gated unit; the product, which no integers are read of, computes floats."""
+    random = np.random.default_rng(4)
+    network = make_network("g = MatMul(x, u)\ns = Sigmoid(g)\na = Mul(g, s)\nv = MatMul(x, w)\nm = Mul(a, v)\ny = MatMul(m, d)", inputs={"x": [16, 32]},
+                           constants={"u": (32, 64), "w": (32, 64), "d": (64, 32)}).SerializeToString()
+    data = random.normal(size=(24, 16, 32)).astype(np.float32)
+    samples, static = list(data[16:]), write_backend("octet-scale-each-run,", "")
+    expected, _ = run_all(network, samples)
+    (on, report), (off, _) = (run_all(network, samples, calibration_data={"x": data[:16]}, **options) for options in ({}, {"backend": static}))
+    assert get_decibels(expected, on) > get_decibels(expected, off) + 2
+    assert {row.name: row.code for row in report}["y"] == "OCT218" and {row.name: row.verdict for row in report}["m"] == "float"
+    assert report.int8_share == 1
+
+
 def test_files_of_onnx_have_static_scales(tool, tmp_path):
     random = np.random.default_rng(3)
     network = make_network("y = Conv(x, w)", inputs={"x": [1, 1, 8, 8]}, constants={"w": (4, 1, 3, 3)})
