@@ -134,6 +134,17 @@ public:
     });
   }
 
+  /// Whether the unit computes element by element with what has no integer form (OCT104).
+  bool readsWithoutIntegers(const Unit &unit) const {
+    return llvm::any_of(unit.leaves, [&](auto leaf) {
+      Value operand = leaf.second->get();
+      const Decision *producer = byOp.lookup(operand.getDefiningOp());
+      return isa<ActivationOp>(leaf.first) && producer && !producer->unit && producer->reason &&
+             producer->reason->code == "OCT104" &&
+             operand.getType() == unit.op->getResult(0).getType();
+    });
+  }
+
 private:
   DenseMap<Operation *, const Decision *> byOp;
 };
@@ -166,6 +177,14 @@ bool octet::keepFloatOnFloats(Plan &plan) {
     // The end of an operator of the source is what its beginning is: an LSTM that stays float does
     // not join its states in integers.
     bool isEnd = movesOfProducer(decision.op) && values.isBehindFloats(decision.op);
+    if (getFloatOperands(decision) == FloatOperands::stays_float &&
+        values.readsWithoutIntegers(*decision.unit)) {
+      decision.verdict = Verdict::Float;
+      decision.reason = Reason{
+          "OCT104", "no integer form: it computes element by element with what has none", ""};
+      any = true;
+      continue;
+    }
     if ((getFloatOperands(decision) == FloatOperands::observed && !isEnd) ||
         !values.readsFloats(*decision.unit))
       continue;

@@ -48,3 +48,23 @@ func.func @main(%x: tensor<4x4xf32> {nn.name = "x"}) -> tensor<4x1xf32> {
   %s = nn.reduce_sum %e axes [1] keep_dims {octet.origin = #octet.origin<"alone">} : (tensor<4x4xf32>) -> tensor<4x1xf32>
   return %s : tensor<4x1xf32>
 }
+
+// -----
+
+// What is multiplied with exponentials element by element stays float, not what is multiplied with one for each row, nor what is computed of
+// the products.
+// CHECK: gated  nn.mul     float{{.*}}OCT104 no integer form: it computes element by element with what has none
+// CHECK: by_row nn.mul     int8
+// CHECK: after  nn.linear  int8
+func.func @main(%x: tensor<16x16xf32> {nn.name = "x"}) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  %w = nn.constant dense<0.5> : tensor<16x16xf32>
+  %h = nn.linear %x, %w {octet.origin = #octet.origin<"h">} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %e = nn.exp %x {octet.origin = #octet.origin<"all">} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %g = nn.mul %h, %e {octet.origin = #octet.origin<"gated">} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %c = nn.slice %x starts [0, 0] sizes [16, 1] steps [1, 1] {octet.origin = #octet.origin<"column">} : (tensor<16x16xf32>) -> tensor<16x1xf32>
+  %f = nn.exp %c {octet.origin = #octet.origin<"rows">} : (tensor<16x1xf32>) -> tensor<16x1xf32>
+  %r = nn.mul %h, %f {octet.origin = #octet.origin<"by_row">} : (tensor<16x16xf32>, tensor<16x1xf32>) -> tensor<16x16xf32>
+  %y = nn.linear %g, %w {octet.origin = #octet.origin<"after">} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %z = nn.linear %r, %w {octet.origin = #octet.origin<"last">} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %y, %z : tensor<16x16xf32>, tensor<16x16xf32>
+}
