@@ -178,7 +178,7 @@ bool octet::keepFloatOnFloats(Plan &plan) {
     // not join its states in integers.
     bool isEnd = movesOfProducer(decision.op) && values.isBehindFloats(decision.op);
     if (getFloatOperands(decision) == FloatOperands::stays_float &&
-        values.readsWithoutIntegers(*decision.unit)) {
+        values.readsWithoutIntegers(*decision.unit) && !values.readsFloats(*decision.unit)) {
       decision.verdict = Verdict::Float;
       decision.reason = Reason{
           "OCT104", "no integer form: it computes element by element with what has none", ""};
