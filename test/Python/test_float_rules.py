@@ -73,7 +73,8 @@ def test_what_a_rule_saves(entry, instead, code, make, saved, source, tmp_path):
     network = onnx_networks.make_network(lines, inputs={name: list(array.shape[1:]) for name, array in samples.items()}, constants=constants).SerializeToString()
     text = (source / "lib" / "Backend" / "backends" / "cpu.mlir").read_text()
     assert text.count(entry) == 1
-    (tmp_path / "off.mlir").write_text(text.replace(entry, instead))
+    # Scales of each row would save what the rule no longer does.
+    (tmp_path / "off.mlir").write_text(text.replace(entry, instead).replace("octet-scale-each-run,", ""))
     calibration = {"calibration_data": {name: array[:4] for name, array in samples.items()}}
     exact, on = octet.compile(network), octet.compile(network, **calibration)
     off = octet.compile(network, **calibration, backend=str(tmp_path / "off.mlir"), qconfig_mapping="cpu_default_mapping")
