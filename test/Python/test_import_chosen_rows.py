@@ -153,8 +153,21 @@ def test_each_expert_is_chosen(head):
     np.testing.assert_allclose(octet.compile(model).run(feeds)["y"], expected, atol=2e-6 * np.abs(expected).max())
 
 
+# Classes along another axis than that of what is chosen, which a condition of fewer dimensions does not have.
+ACROSS = OF_ONE_MORE.replace("g = ReduceSum<keepdims=0>(d, rows)\n", """b1 = Slice(b, corner, ones)
+b2 = Reshape(b1, one)
+is = Equal(b2, classes)
+l1 = Gather(x, first)
+l2 = Slice(l1, zero, one)
+l3 = Concat<axis=0>(l1, l2)
+l4 = Reshape(l3, volume)
+f = Where(is, l4, nought)
+g = ReduceSum<keepdims=0>(f, ones_behind)
+""")
+CONSTANTS |= dict(corner=[0, 0], classes=np.arange(WIDTH + 1).reshape(-1, 1), volume=[WIDTH + 1, 1, 1])
 BEFORE = "TopK<axis=1>(x, two)\n"
 NOT_EACH = {
+    "across": (WIDTH, ACROSS),
     "few": (3, TRACED),
     "few_of_one_more": (3, OF_ONE_MORE),
     "shifted": (WIDTH, OF_ONE_MORE.replace(BEFORE, BEFORE + "b2 = Add(b, first)\n").replace("OneHot(b,", "OneHot(b2,")),

@@ -99,6 +99,9 @@ std::optional<SmallVector<bool>> onnx_import::findPossible(Value value, int64_t 
   if (!op || depth == kMostDepth || axis < 0)
     return std::nullopt;
   auto follow = [&](Value operand, int64_t of) { return findPossible(operand, of, depth + 1); };
+  auto followAlike = [&](Value operand) { // axes of others are aligned at the last
+    return shapeOf(operand) == shapeOf(value) ? follow(operand, axis) : std::nullopt;
+  };
   if (isa<nn::CastOp>(op))
     return follow(op->getOperand(0), axis);
   if (auto transpose = dyn_cast<nn::TransposeOp>(op))
@@ -108,10 +111,10 @@ std::optional<SmallVector<bool>> onnx_import::findPossible(Value value, int64_t 
   if (auto reduced = findReduced(op, axis))
     return follow(op->getOperand(0), *reduced);
   if (auto select = dyn_cast<nn::SelectOp>(op); select && isZero(select.getNo()))
-    return follow(select.getCondition(), axis);
+    return followAlike(select.getCondition());
   auto compare = dyn_cast<nn::CompareOp>(op);
   if (compare && compare.getPredicate() == nn::Predicate::less && isZero(compare.getLhs()))
-    return follow(compare.getRhs(), axis);
+    return followAlike(compare.getRhs());
   return compare && compare.getPredicate() == nn::Predicate::equal
              ? findClasses(compare, axis, depth + 1)
              : std::nullopt;
