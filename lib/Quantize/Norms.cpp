@@ -92,7 +92,7 @@ namespace {
 /// Which values operators that stay float compute.
 class FloatValues {
 public:
-  explicit FloatValues(const Plan &plan) {
+  FloatValues(const Plan &plan, const Backend &backend) : backend(backend) {
     for (const Decision &decision : plan.decisions)
       byOp[decision.op] = &decision;
   }
@@ -134,18 +134,19 @@ public:
     });
   }
 
-  /// Whether the unit computes element by element with what has no integer form (OCT104).
+  /// Whether the unit computes element by element with what the backend keeps float on purpose.
   bool readsWithoutIntegers(const Unit &unit) const {
     return llvm::any_of(unit.leaves, [&](auto leaf) {
       Value operand = leaf.second->get();
-      const Decision *producer = byOp.lookup(operand.getDefiningOp());
-      return isa<ActivationOp>(leaf.first) && producer && !producer->unit && producer->reason &&
-             producer->reason->code == "OCT104" &&
+      Operation *producer = operand.getDefiningOp();
+      return isa<ActivationOp>(leaf.first) && producer &&
+             !backend.getFloatReason(producer->getName()).empty() &&
              operand.getType() == unit.op->getResult(0).getType();
     });
   }
 
 private:
+  const Backend &backend;
   DenseMap<Operation *, const Decision *> byOp;
 };
 
@@ -167,8 +168,8 @@ static DenseSet<Value> findQuantizedOperands(const Plan &plan) {
   return found;
 }
 
-bool octet::keepFloatOnFloats(Plan &plan) {
-  FloatValues values(plan);
+bool octet::keepFloatOnFloats(Plan &plan, const Backend &backend) {
+  FloatValues values(plan, backend);
   DenseSet<Value> quantized = findQuantizedOperands(plan);
   bool any = false;
   for (Decision &decision : plan.decisions) {

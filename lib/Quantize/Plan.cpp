@@ -84,7 +84,7 @@ public:
     do {
       do
         keepFloatWhatIsNotRead();
-      while (keepFloatOnFloats(plan));
+      while (keepFloatOnFloats(plan, backend));
       plan.observed = chooseObservers(plan);
     } while (refuseWhatDoesNotFit());
     return std::move(plan);

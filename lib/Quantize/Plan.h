@@ -68,7 +68,7 @@ QConfigAttr getQConfigOfTrunks(QConfigAttr qconfig);
 
 /// Units whose pattern says so stay float if operators that stay float compute all that they read.
 /// True if there was such a unit.
-bool keepFloatOnFloats(Plan &plan);
+bool keepFloatOnFloats(Plan &plan, const Backend &backend);
 
 /// The elements of the weights of the products in `op` and its regions.
 int64_t countWeights(mlir::Operation *op);

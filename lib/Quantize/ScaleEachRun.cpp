@@ -20,6 +20,7 @@
 #include "octet/Quantize/Passes.h"
 #include "octet/Quantize/Statistics.h"
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -155,7 +156,7 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
       float &least = leastPeaks[getObserver(op)];
       least = std::max(least, getPeakOfOthers(op));
     });
-    SmallVector<OpOperand *> inputs;
+    SmallVector<std::pair<OpOperand *, Varies>> inputs;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto observe = dyn_cast<ObserveOp>(op);
       bool isBehind = llvm::any_of(op->getOperands(), [&](Value x) { return varying.contains(x); });
@@ -168,12 +169,12 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
         varying.insert(observe);
       for (OpOperand &use : observe.getResult().getUses())
         if (kind != Varies::No && isInputOfLayer(*backend, use, kind))
-          inputs.push_back(&use);
+          inputs.push_back({&use, kind});
     });
     SetVector<Value> old;
-    for (OpOperand *input : inputs) {
+    for (auto [input, kind] : inputs) {
       old.insert(input->get());
-      scaleEachRun(*input);
+      scaleEachRun(*input, kind);
     }
     for (Value value : old)
       eraseUnread(value, *backend);
@@ -279,7 +280,7 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
       eraseUnread(value, backend);
   }
 
-  void scaleEachRun(OpOperand &use) {
+  void scaleEachRun(OpOperand &use, Varies kind) {
     auto old = use.get().getDefiningOp<ObserveOp>();
     bool isLinear =
         use.getOwner()->walk([](nn::LinearOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -289,9 +290,12 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
         ObserveOp::create(builder, old.getLoc(), old.getType(), getFloats(old.getInput()),
                           FlatSymbolRefAttr::get(getDynamic(old, isLinear)));
     use.set(observe);
-    decide(
-        use.getOwner(), Verdict::FloatResult, "OCT218",
-        "the size of its input varies, so that it is quantized in each run; its result is float");
+    StringRef why = kind == Varies::ByRun
+                        ? "the size of its input varies, so that it is quantized in each run; its "
+                          "result is float"
+                        : "one scale would be too coarse for most of its input, so that each row "
+                          "is quantized by itself; its result is float";
+    decide(use.getOwner(), Verdict::FloatResult, "OCT218", why);
   }
 
   /// The observer of a scale for each run, beside that of `op`.

@@ -126,7 +126,7 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
                         "Move only what belongs to the operator in front of it">];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that reshapes moved behind">,
-                    Statistic<"numHoisted", "num-hoisted", "Number of transposes moved in front of concatenations">];
+                    Statistic<"numHoisted", "num-hoisted", "Number of transposes moved in front of concatenations, and of reshapes in front of linear layers">];
 }
 
 def SinkTransposesPass : Pass<"octet-sink-transposes", "::mlir::func::FuncOp"> {

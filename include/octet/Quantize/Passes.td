@@ -119,6 +119,10 @@ def PrepareAttentionPass : Octet_QuantizePass<"octet-prepare-attention", "::mlir
   ];
 }
 
+// Which columns octet-split-outliers splits; octet-scale-each-run leaves them out.
+defvar fewColumns = "0.04";
+defvar gainOfSplits = "0.65";
+
 def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::ModuleOp"> {
   let summary = "give the overflow of a few wide columns columns of their own";
   let description = [{
@@ -140,9 +144,9 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     Quantization without Retraining using Outlier Channel Splitting", 2019, which halves instead; PyTorch: no counterpart.
   }];
   let options = [
-    Option<"columns", "columns", "double", "0.04", "further columns, as a part of those that there are">,
+    Option<"columns", "columns", "double", fewColumns, "further columns, as a part of those that there are">,
     Option<"cost", "cost", "double", "0.002", "further columns of a small layer, as a part of the network's weights and multiply-adds">,
-    Option<"gain", "gain", "double", "0.65", "largest part of the range that is worth further columns">,
+    Option<"gain", "gain", "double", gainOfSplits, "largest part of the range that is worth further columns">,
     Option<"rows", "rows", "int64_t", "1024", "rows from which on the ends of columns are known well enough to clip">,
     Option<"kept", "kept", "double", "0.8", "smallest part of an end of the range that is left without further columns">,
     Option<"numbers", "numbers", "int64_t", "100000", "numbers of a single row in all samples from which on its range is known well enough">
@@ -174,8 +178,8 @@ def ScaleEachRunPass : Octet_QuantizePass<"octet-scale-each-run", "::mlir::Modul
     Option<"further", "further", "double", "0.45", "the same of values that are computed from such ones">,
     Option<"decibels", "decibels", "double", "36", "signal to noise below which an input of linear layers has scales of each row">,
     Option<"rowDecibels", "row-decibels", "double", "34", "the same of half of the rows">,
-    Option<"columns", "columns", "double", "0.04", "wide columns, as a part of all, that do not count there if the range without them">,
-    Option<"gain", "gain", "double", "0.65", "is at most this part of the whole">];
+    Option<"columns", "columns", "double", fewColumns, "wide columns, as a part of all, that do not count there if the range without them">,
+    Option<"gain", "gain", "double", gainOfSplits, "is at most this part of the whole">];
   let statistics = [Statistic<"numLayers", "num-layers", "layers whose input is quantized in each run">];
 }
 

@@ -170,7 +170,7 @@ octet.backend @cpu {
 
   octet.float_ends share = 0.01 because "it is small beside the network, and reads an input, whose columns may differ much, or makes an output, in which all of its error is seen"
 
-  octet.float_products share = 0.02 because "products of two activations are a small part of the network, or it is one with a single row: 8 bits would cost more than they gain"
+  octet.float_products share = 0.02 because "products of two activations are a small part of the network, or it is one with a single row or column: 8 bits would cost more than they gain"
 
   octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-round-weights,octet-correct-bias"
 }

@@ -93,10 +93,11 @@ def Octet_FloatEndsOp : Octet_BackendPart<"float_ends"> {
 }
 
 def Octet_FloatProductsOp : Octet_BackendPart<"float_products"> {
-  let summary = "products of two activations stay float where they are few";
+  let summary = "products of two activations stay float where they are few, or of a single row or column";
   let description = [{
     Both operands of a product of two activations lose by 8 bits, and so does what their readers compute. If all `nn.matmul` of
-    the network have less than `share` of its multiply-adds, or it is one of several buckets, they stay float; the report gives `reason` (OCT115). Errors: a share
+    the network have less than `share` of its multiply-adds, or it is one of several buckets, they stay float; the report gives `reason` (OCT115).
+    So does one with a single row or column, whose other operand would be quantized for one product of each number; not in one of several buckets, whose numbers of rows differ. Errors: a share
     that is not between 0 and 1. PyTorch: no counterpart.
   }];
   let arguments = (ins F64Attr:$share, StrAttr:$reason);
